@@ -1,0 +1,220 @@
+/*
+ * flow/system.h - component kind `system`: where streams live (files, Kafka, a messaging store, memory).
+ *
+ * One system instance serves all its streams. From it the host opens sources (one per task and input), writers (one
+ * per task and output) and one committer per output and process.
+ *
+ * Sources. A source owns the partitions that were assigned to it and fills builders: one batch = one partition. Each
+ *   row has an ordinal that grows strictly within its partition. A *position* is opaque bytes, at most
+ *   FLOW_POSITION_MAX, from which reading goes on exactly behind a given ordinal. The host stores positions.
+ *   A source polls without blocking and calls `wake` when it has something again, or sets `blocking` in
+ *   flow_source_info and gets a thread of its own for `read`.
+ *   Byte streams (FLOW_SYSTEM_BYTE_STREAMS): rows are pieces of the stream, `ordinal` is the offset of the piece's first
+ *   byte in the (decompressed) stream; the host cuts records with the serde, and asks for positions at record ends.
+ *
+ * Sinks. Delivery is one of
+ *   FLOW_DELIVERY_AT_LEAST_ONCE  needs only write and flush;
+ *   FLOW_DELIVERY_IDEMPOTENT     writing a record twice is the same as once;
+ *   FLOW_DELIVERY_RESUMABLE      prepare gives a handle that can be committed after a crash, and twice;
+ *   FLOW_DELIVERY_ONE_PHASE      the prepared transaction dies with the process; it commits together with its marker.
+ *   In each epoch: write*, prepare(epoch) on every writer -> handles; the host makes the checkpoint durable; then
+ *   committer.commit(handles, marker). From prepare until the epoch is applied a one-phase writer answers FLOW_AGAIN.
+ *   On recovery the host commits the handles that the last checkpoint names and has not recorded as committed, then
+ *   calls abort with no handles ("everything else of this job"). Handles never expire.
+ */
+#ifndef FLOW_SYSTEM_H
+#define FLOW_SYSTEM_H
+
+#include "flow/batch.h"
+#include "flow/component.h"
+#include "flow/host.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FLOW_POSITION_MAX 65536u
+#define FLOW_PARTITIONS_UNKNOWN (-1)
+
+typedef struct flow_system flow_system;   /* the plugin's own structs behind these names */
+typedef struct flow_source flow_source;
+typedef struct flow_writer flow_writer;
+typedef struct flow_committer flow_committer;
+
+/* flow_stream_request.direction */
+#define FLOW_DIRECTION_INPUT 1
+#define FLOW_DIRECTION_OUTPUT 2
+
+/* One stream as the configuration has it. */
+typedef struct flow_stream_request {
+	uint32_t struct_size;
+	uint32_t direction;
+	flow_slice id;            /* the stream's id */
+	flow_slice physical_name; /* topic, path pattern ...; the id where none was set */
+	const flow_options *options; /* scope "input" or "output" of the component */
+	uint32_t bounded;         /* the stream's property: the host asks for an end */
+	uint32_t offline;         /* describe: look at nothing outside of this process (`flowd check`) */
+	flow_slice job;           /* job name; tells temporaries of different jobs apart */
+	flow_slice instance;      /* instance name, may be empty */
+} flow_stream_request;
+
+/* What a system says about a stream at plan time. The caller sets struct_size, the system fills the rest. */
+typedef struct flow_stream_description {
+	uint32_t struct_size;
+	uint32_t delivery;        /* output: FLOW_DELIVERY_*; 0 = at least once */
+	int32_t partition_count;  /* FLOW_PARTITIONS_UNKNOWN: only known when opened */
+	uint32_t bounded;         /* input: it ends by itself */
+	/* Records that come or must come decoded: their schemas, released by the host; NULL: raw, a serde is needed. */
+	const flow_schema *schema;
+	const flow_schema *key_schema;
+	uint32_t max_writers;     /* output: writers in parallel; 0 = any number */
+	uint32_t ordered_by_ordinal; /* reserved, 0 */
+} flow_stream_description;
+
+#define FLOW_DELIVERY_AT_LEAST_ONCE 1
+#define FLOW_DELIVERY_IDEMPOTENT 2
+#define FLOW_DELIVERY_RESUMABLE 3
+#define FLOW_DELIVERY_ONE_PHASE 4
+
+/* Where reading starts when there is no position. */
+#define FLOW_START_OLDEST 1
+#define FLOW_START_NEWEST 2 /* behind what is there now */
+
+/* How the host hears of new work: call wake(wake_context) from any thread when read (or write) may go on. */
+typedef struct flow_waker {
+	uint32_t struct_size;
+	uint32_t reserved;
+	void (*wake)(void *wake_context); /* [any] */
+	void *wake_context;
+} flow_waker;
+
+/* What the host tells when it opens a source, and what the source answers in it. */
+typedef struct flow_source_info {
+	uint32_t struct_size;
+	uint32_t start;       /* in: FLOW_START_* */
+	uint32_t task;        /* in: index of the task, 0 .. task_count - 1 */
+	uint32_t task_count;  /* in */
+	const flow_waker *waker; /* in: valid until close */
+	uint32_t blocking;    /* out: read may block; give it a thread */
+	uint32_t decoded;     /* out: batches come decoded under the described schema */
+} flow_source_info;
+
+/* A partition of a source. */
+typedef struct flow_partition {
+	uint32_t struct_size;
+	uint32_t index;      /* stable while the source is open; the batch's `partition` */
+	flow_slice id;       /* stable over restarts: "3", "data/flights.csv"; key of its position in checkpoints */
+	flow_slice place;    /* for people; may equal the id */
+	const flow_schema *schema; /* decoded partitions with a schema of their own, or NULL */
+} flow_partition;
+
+typedef struct flow_position {
+	uint32_t struct_size;
+	uint32_t reserved;
+	flow_slice partition; /* its id */
+	flow_slice bytes;     /* NULL data: none known, start at `start` */
+} flow_position;
+
+/* Identifies one transaction of a one-phase sink. Only equality counts. */
+typedef struct flow_marker {
+	uint32_t struct_size;
+	uint32_t reserved;
+	flow_slice job;
+	flow_slice instance;
+	uint8_t run_id[16]; /* random, made with the state */
+	uint64_t epoch;
+} flow_marker;
+
+typedef struct flow_handle {
+	uint32_t struct_size;
+	uint32_t task; /* of the writer that prepared it */
+	flow_slice bytes; /* opaque */
+} flow_handle;
+
+typedef struct flow_system_ops {
+	uint32_t struct_size;
+	uint32_t reserved;
+
+	/* [main] blocking-ok. `options` has scope "". Called before planning when streams must be described. */
+	flow_status (*open)(const flow_host *host, const flow_options *options, flow_system **system, flow_error *error);
+	void (*close)(flow_system *system); /* [main] blocking-ok; everything opened from it is closed */
+
+	/* [main] blocking-ok unless request->offline. Checks the stream's options and says what the planner must know. */
+	flow_status (*describe)(flow_system *system, const flow_stream_request *request,
+	                        flow_stream_description *description, flow_error *error);
+	/* [main] blocking-ok. Optional: makes a stream with so many partitions (0: its default). FLOW_E_EXISTS is fine. */
+	flow_status (*create_stream)(flow_system *system, const flow_stream_request *request, int32_t partitions,
+	                             flow_error *error);
+	/* [any] blocking-ok. Optional: records up to these positions were used by this job and may go. */
+	flow_status (*delete_committed)(flow_system *system, const flow_stream_request *request,
+	                                const flow_position *const *positions, uint64_t count, flow_error *error);
+
+	/* --- sources ------------------------------------------------------------------------------------------- */
+	/* [main] blocking-ok. */
+	flow_status (*source_open)(flow_system *system, const flow_stream_request *request, flow_source_info *info,
+	                           flow_source **source, flow_error *error);
+	/* [main] blocking-ok. The partitions that exist now, all of them, whatever the task. The array and what it points at
+	 * belong to the source and live until the next call or close. The host divides them over the tasks. */
+	flow_status (*source_partitions)(flow_source *source, const flow_partition *const **partitions, uint64_t *count,
+	                                 flow_error *error);
+	/* [task] blocking-ok. Starts reading a partition at a position (bytes NULL: at info->start). */
+	flow_status (*source_assign)(flow_source *source, uint32_t partition, flow_slice position, flow_error *error);
+	/* [task] Stops reading a partition; nothing of it comes any more. */
+	flow_status (*source_revoke)(flow_source *source, uint32_t partition, flow_error *error);
+	/* [task] Holds back / goes on with a partition; the source itself is still serviced. */
+	void (*source_pause)(flow_source *source, uint32_t partition, int paused);
+	/* [task] blocking-ok only if info->blocking. Adds rows of one partition to the (empty) builder and sets
+	 * builder->partition. FLOW_OK: rows were added. FLOW_AGAIN: nothing now, wake will be called (or, blocking: the wait
+	 * timed out; wait at most 100 ms). FLOW_END: builder->partition names an assigned partition that has ended for
+	 * good; no rows. Rows of the last piece come with FLOW_OK before. */
+	flow_status (*source_read)(flow_source *source, flow_builder *builder, flow_error *error);
+	/* [task] Writes the position from which the record behind `ordinal` is the next; `capacity` is FLOW_POSITION_MAX.
+	 * Byte streams: `ordinal` is the offset of the first byte that has not been used. Others: the last row used;
+	 * -1: none yet. */
+	flow_status (*source_position)(flow_source *source, uint32_t partition, int64_t ordinal, void *bytes,
+	                               uint64_t capacity, uint64_t *size, flow_error *error);
+	/* [task] blocking-ok. Optional: these positions are durable in a checkpoint (for systems that show progress). */
+	flow_status (*source_committed)(flow_source *source, const flow_position *const *positions, uint64_t count,
+	                                flow_error *error);
+	/* [any] Optional: records and bytes still to come, for progress; -1 unknown. */
+	void (*source_remaining)(flow_source *source, int64_t *records, int64_t *bytes);
+	void (*source_close)(flow_source *source); /* [main] blocking-ok */
+
+	/* --- sinks --------------------------------------------------------------------------------------------- */
+	/* [main] blocking-ok. `task` of `task_count` writers. `recovered` is NULL, or this task's handle of the checkpoint
+	 * that the job resumes from (resumable sinks go on from it: the temporary is cut back to it). */
+	flow_status (*writer_open)(flow_system *system, const flow_stream_request *request, uint32_t task,
+	                           uint32_t task_count, const flow_handle *recovered, const flow_waker *waker,
+	                           flow_writer **writer, flow_error *error);
+	/* [task] blocking-ok. Takes selected rows from `first` on; *accepted = how many. FLOW_AGAIN: not all, wake follows.
+	 * `statuses` is NULL or room for one status a selected row; a failed row gets its status and counts as accepted.
+	 * Keep a batch beyond the call by retaining it. */
+	flow_status (*write)(flow_writer *writer, const flow_batch *batch, uint32_t first, uint32_t *accepted,
+	                     flow_status *statuses, flow_error *error);
+	/* [task] blocking-ok. Everything accepted is delivered (at least once) or synced. */
+	flow_status (*flush)(flow_writer *writer, flow_error *error);
+	/* [task] blocking-ok. Resumable and one-phase: closes the epoch; what was written since the last prepare is synced.
+	 * *handle is copied by the host before the next call on this writer. `last` is 1 when nothing will follow. */
+	flow_status (*prepare)(flow_writer *writer, uint64_t epoch, int last, flow_slice *handle, flow_error *error);
+	/* [main] blocking-ok. What was written behind the last prepare is dropped. */
+	void (*writer_close)(flow_writer *writer);
+
+	/* [main] blocking-ok. One per output and process. */
+	flow_status (*committer_open)(flow_system *system, const flow_stream_request *request, flow_committer **committer,
+	                              flow_error *error);
+	/* [main] blocking-ok. Makes the handles' data visible (where only the end does: notes them). Resumable: idempotent.
+	 * `last`: these are the job's last handles. One-phase: commits transaction and marker together. */
+	flow_status (*commit)(flow_committer *committer, const flow_handle *const *handles, uint64_t count,
+	                      const flow_marker *marker, int last, flow_error *error);
+	/* [main] blocking-ok. Drops everything of this job that is prepared or under way and not among `keep`. */
+	flow_status (*abort)(flow_committer *committer, const flow_handle *const *keep, uint64_t count, flow_error *error);
+	/* [main] blocking-ok. One-phase: fences earlier instances, then reads the last committed marker. *found = 0: none. */
+	flow_status (*last_marker)(flow_committer *committer, const flow_marker *expected, flow_marker *last, int *found,
+	                           flow_error *error);
+	void (*committer_close)(flow_committer *committer); /* [main] blocking-ok */
+} flow_system_ops;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
