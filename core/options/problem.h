@@ -1,0 +1,40 @@
+/*
+ * options/problem.h - everything that is wrong with a configuration, collected and shown at once:
+ * "file:line: path: what is wrong, did you mean ...".
+ *
+ * Ownership: texts live in the arena that the list was created with. Threads: [main].
+ */
+#ifndef OPTIONS_PROBLEM_H
+#define OPTIONS_PROBLEM_H
+
+#include <stdio.h>
+
+#include "base/arena.h"
+
+typedef struct problem {
+	const char *file;       /* as the user named it; NULL: none (--set, code) */
+	unsigned line;          /* 0: none */
+	const char *place;      /* where there is no file: "--set", "app.c:12"; or NULL */
+	const char *path;       /* "application.inputs.flights.bonded" */
+	const char *message;
+	const char *suggestion; /* the likely right word, or NULL; not repeated in the message */
+	int warning;            /* does not fail the check */
+} problem;
+
+typedef struct problems {
+	arena *arena;
+	problem **items;
+	size_t count;
+	size_t capacity;
+	size_t errors; /* items that are no warnings */
+} problems;
+
+problems *problems_create(arena *a);
+/* Returns the new problem (or NULL if out of memory), to add a suggestion. */
+problem *problems_add(problems *list, const char *file, unsigned line, const char *path, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+/* Sorted by file and line, duplicates (same place, path and message) dropped. */
+void problems_sort(problems *list);
+void problems_print(const problems *list, FILE *to, int json);
+
+#endif
