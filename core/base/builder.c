@@ -150,12 +150,16 @@ keep(flow_builder *builder, const flow_batch *batch)
 }
 
 static flow_status
-adopt(flow_builder *builder, void (*release)(void *owner), void *owner)
+adopt(flow_builder *builder, void (*release)(void *owner), void *owner, uint64_t bytes)
 {
 	flow_status status = hold(builder, (struct holding){ .release = release, .owner = owner });
-	if (status != FLOW_OK)
+	if (status != FLOW_OK) {
 		release(owner);
-	return status;
+		return status;
+	}
+	host_of(builder)->bytes_before += bytes;
+	set_soft_end(host_of(builder));
+	return FLOW_OK;
 }
 
 static flow_status

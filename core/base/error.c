@@ -87,6 +87,19 @@ status(const flow_error *error)
 	return error == NULL ? FLOW_OK : error->status;
 }
 
+static flow_error *
+create(void)
+{
+	return memory_allocate_zeroed(sizeof(flow_error));
+}
+
+static void
+free_error(flow_error *error)
+{
+	error_clear(error);
+	memory_release(error);
+}
+
 const flow_error_ops error_ops = {
 	.struct_size = FLOW_SIZEOF(flow_error_ops),
 	.set = set,
@@ -95,6 +108,8 @@ const flow_error_ops error_ops = {
 	.option = option,
 	.status = status,
 	.message = error_message,
+	.create = create,
+	.free = free_error,
 };
 
 flow_status

@@ -4,14 +4,19 @@
  * Rules that hold for every header in this folder:
  *  - C11 (and C++17), no include beyond libc. No enums, bitfields or `long` in structs; sizes are explicit.
  *  - Every struct that crosses the boundary starts with `struct_size` (set it with FLOW_SIZEOF), except the fixed
- *    cells flow_value, flow_slice, flow_decimal, flow_list and flow_map, which are frozen per major.
+ *    cells flow_value, flow_slice, flow_decimal, flow_list, flow_map(_entry), flow_header(s) and flow_store_write, which are
+ *    frozen per major.
  *  - Structs only grow at their end. A reader uses FLOW_HAS before it touches a member that was added later.
  *    Zero means "absent"; where zero is a legal value a presence flag stands beside it.
  *  - Every function pointer is marked with who may call it and when:
  *      [main]  the planning thread, before any task runs or after all have ended; never concurrently.
+ *      [control] the job's one control thread, while tasks run: what it touches together with [task] calls needs a lock.
  *      [task]  the thread that runs the owning task; one call at a time per instance, perhaps another thread later.
  *      [any]   any thread, concurrently.
  *      blocking-ok  the call may block; without this mark it must return quickly (well under a millisecond).
+ *  - No call on an instance comes after its close has begun. After a failed open there is no instance and no close.
+ *  - A plugin may start threads of its own (block all signals in them); they may use what is marked [any], and end before
+ *    the instance's close returns. Memory that never crosses the boundary may come from malloc.
  *  - Memory handed to a call is borrowed until the call returns, unless the comment says otherwise. The module
  *    that allocated frees.
  */

@@ -23,7 +23,9 @@ extern "C" {
 #endif
 
 /* flow_batch.flags */
-#define FLOW_BATCH_RAW 1u    /* values (and keys) are bytes as they came; a serde decodes them */
+/* Raw: values (and keys) are bytes as they came; a serde decodes them. A cell of type FLOW_NULL is a record without value
+ * (a tombstone), which differs from one of 0 bytes; the host passes it by the serde. */
+#define FLOW_BATCH_RAW 1u
 #define FLOW_BATCH_STREAM 2u /* raw, and the rows are consecutive pieces of one byte stream, not records */
 
 #define FLOW_BATCH_ROWS 1024u          /* a builder is full at this many rows ... */
@@ -58,7 +60,8 @@ struct flow_batch {
 	const flow_headers *headers;
 	const int64_t *ordinal;       /* order within the partition, strictly growing; NULL: not from a partition */
 	const uint64_t *key_hash;     /* filled by the host where records are keyed */
-	const flow_slice *key_bytes;  /* canonical key bytes, likewise */
+	const flow_slice *key_bytes;  /* canonical key bytes, likewise; for state and tables, never for systems */
+	const uint32_t *target;       /* sinks: partition to write to, chosen by the host; NULL: the system chooses */
 	/* Origin. */
 	uint32_t input;     /* index of the application's input; UINT32_MAX: none */
 	uint32_t partition; /* index within the source */
@@ -100,13 +103,15 @@ typedef struct flow_builder_ops {
 	uint32_t reserved;
 	/* [task] Makes room for `size` bytes at builder->next (which may move to another chunk). */
 	flow_status (*refill)(flow_builder *builder, uint64_t size);
-	/* [task] Adds the columns FLOW_COLUMN_* that are not there yet; rows so far get null, 0 or FLOW_NO_TIMESTAMP. */
+	/* [task] Adds the columns FLOW_COLUMN_* that are not there yet; rows so far get null, 0 or FLOW_NO_TIMESTAMP;
+	 * every further row must be filled by the caller. Columns that are there do not move until the batch is finished. */
 	flow_status (*add_columns)(flow_builder *builder, uint32_t columns);
 	/* [task] Keeps `batch` alive as long as the batch under construction: its memory may be pointed at. */
 	flow_status (*keep)(flow_builder *builder, const flow_batch *batch);
-	/* [task] Takes over foreign memory: `release(owner)` is called once, by any thread, when the batch dies (or now,
-	 * if the call fails). */
-	flow_status (*adopt)(flow_builder *builder, void (*release)(void *owner), void *owner);
+	/* [task] Takes over `bytes` of foreign memory (they count for the budget and for builder_full): `release(owner)` is
+	 * called once, by any thread, when the batch dies (or now, if the call fails); it must not block. It may be called
+	 * several times for one batch. All batches of a source are dead before source_close. */
+	flow_status (*adopt)(flow_builder *builder, void (*release)(void *owner), void *owner, uint64_t bytes);
 	/* [task] Reports a record that does not go into the batch. What follows (fail, skip, dead letter) is policy:
 	 * on FLOW_OK go on with the next record; on failure return that status. */
 	flow_status (*reject)(flow_builder *builder, const flow_rejection *rejection);

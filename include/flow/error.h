@@ -23,6 +23,7 @@ typedef int32_t flow_status;
 #define FLOW_OK 0
 #define FLOW_AGAIN 1 /* nothing (more) can be done now; the call changed nothing, or did as much as it says */
 #define FLOW_END 2   /* nothing will ever come again */
+#define FLOW_CHANGED 3 /* source_read: the set of partitions changed; ask source_partitions again */
 
 /* X(name, value, text, retryable): the one list of failures. Append only; values never change. */
 #define FLOW_STATUS_LIST(X)                                                                                            \
@@ -51,7 +52,8 @@ typedef int32_t flow_status;
 	X(FLOW_E_LOCKED, -23, "locked by another process", 0)                                                          \
 	X(FLOW_E_LIMIT, -24, "over a limit", 0)                                                                        \
 	X(FLOW_E_DENIED, -25, "permission denied", 0)                                                                  \
-	X(FLOW_E_INTERNAL, -26, "internal error", 0)
+	X(FLOW_E_INTERNAL, -26, "internal error", 0)                                                                   \
+	X(FLOW_E_POSITION_LOST, -27, "position is gone", 0)
 
 #define FLOW_STATUS_CONSTANT(name, value, text, retryable) static const flow_status name = value;
 #ifdef __cplusplus
@@ -89,6 +91,9 @@ typedef struct flow_error_ops {
 	/* [any] Reads. The text stays valid until the error is changed. */
 	flow_status (*status)(const flow_error *error);
 	const char *(*message)(const flow_error *error); /* [any] */
+	/* [any] For a plugin's own threads. NULL: out of memory, which every call accepts. */
+	flow_error *(*create)(void);
+	void (*free)(flow_error *error);
 } flow_error_ops;
 
 #ifdef __cplusplus

@@ -26,6 +26,7 @@ typedef struct flow_aggregate_call {
 	uint32_t kind;             /* FLOW_AGGREGATE_* */
 	flow_expression *argument; /* NULL: count(*); the caller frees it */
 	const flow_schema *result; /* owned by the caller: release it */
+	uint64_t reserved;         /* the caller sets struct_size, the rest is filled */
 } flow_aggregate_call;
 
 typedef struct flow_expressions {
@@ -38,6 +39,20 @@ typedef struct flow_expressions {
 	/* [main] Compiles one aggregate call. Everything else is FLOW_E_UNSUPPORTED with the list of what there is. */
 	flow_status (*aggregate)(flow_slice text, const flow_schema *schema, flow_slice place, flow_aggregate_call *call,
 	                         flow_error *error);
+	/* Accumulating aggregates in fixed-size slots (state of kind FLOW_STATE_SLOT), exactly: sums of integers and decimals do not
+	 * overflow silently (FLOW_E_RANGE for the row), avg is the exact sum by the count, rounded once. Types: count int64; sum
+	 * int64 of integers, decimal of decimals, float64 of floats; avg float64; min and max the argument's. Of no rows: count
+	 * 0, the others null. Strings, bytes, lists, maps and records cannot be min or max arguments in a slot. */
+	/* [any] Bytes of a slot (multiple of 8, zeroed is the start) and a name of its layout. */
+	uint64_t (*aggregate_size)(const flow_aggregate_call *call, const char **layout);
+	/* [task] Adds values[rows[i]] to slots[i] + offset for each of `count` rows; values NULL: count(*). All or nothing per row:
+	 * statuses (may be NULL: the call fails instead) gets FLOW_E_RANGE. */
+	flow_status (*aggregate_add)(const flow_aggregate_call *call, const flow_value *values, const uint32_t *rows,
+	                             uint32_t count, void *const *slots, uint64_t offset, flow_status *statuses,
+	                             flow_error *error);
+	/* [task] The result; what it points at lives in `memory`. */
+	flow_status (*aggregate_result)(const flow_aggregate_call *call, const void *slot, flow_builder *memory,
+	                                flow_value *value, flow_error *error);
 	const flow_schema *(*type)(const flow_expression *expression); /* [any] borrowed from the expression */
 	/* [any] Marks in used[schema->field_count] the fields that the expression reads. */
 	void (*fields)(const flow_expression *expression, uint8_t *used);

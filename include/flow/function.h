@@ -39,9 +39,9 @@ typedef struct flow_function flow_function;
 /* State kinds. */
 #define FLOW_STATE_VALUE 1 /* bytes */
 #define FLOW_STATE_SLOT 2  /* slot_size bytes, changed in place: counters, sums */
-#define FLOW_STATE_LIST 3
-#define FLOW_STATE_MAP 4
-#define FLOW_STATE_BROADCAST 5
+#define FLOW_STATE_LIST 3      /* reserved: declared and checked, refused at run time until its calls exist */
+#define FLOW_STATE_MAP 4       /* likewise */
+#define FLOW_STATE_BROADCAST 5 /* likewise */
 /* Redistribution. */
 #define FLOW_REDISTRIBUTE_NONE 0 /* bound to its partition */
 #define FLOW_REDISTRIBUTE_SPLIT 1
@@ -80,6 +80,8 @@ typedef struct flow_function_plan {
 	uint32_t needs_keyed;        /* refuse an input that is not keyed */
 	uint32_t needs_event_time;
 	uint32_t uses_timers;
+	uint32_t blocks; /* process may block: it runs on a thread of its own */
+	uint32_t reserved;
 	const flow_state_declaration *const *states; /* NULL-terminated, or NULL */
 	/* Fields of input 0 and 1 that are read: one byte a field, or NULL: all. For projection. Fields that only pass
 	 * through to an output that somebody reads are marked by the host with `passes`. */
@@ -127,8 +129,8 @@ typedef struct flow_columns {
 struct flow_output {
 	uint32_t struct_size;
 	uint32_t index;
-	/* [task] A builder for new rows. Ask again after each push. Never NULL. Keyed outputs: fill its key column, unless
-	 * all rows come from timers or the function keeps keys by forward(). */
+	/* [task] A builder for new rows. Ask again after each push. Never NULL. An output that keeps the key: add the key column and
+	 * fill it for every row. The timestamp column is the event time; without it rows have none. */
 	flow_builder *(*builder)(flow_output *output);
 	/* [task] Hands on what is in the builder, if anything. The host also does it when the call into the function
 	 * returns. Call it when flow_builder_full(). */
@@ -136,7 +138,8 @@ struct flow_output {
 	/* [task] Hands on a batch over the rows of `parent`. `columns` NULL: as it is. Pushes the builder first. */
 	flow_status (*forward)(flow_output *output, const flow_batch *parent, const flow_columns *columns,
 	                       flow_error *error);
-	/* [task] Memory for column arrays and what they point at; it lives with the next batch of forward(). */
+	/* [task] Memory for column arrays and what they point at; it lives with the next batch of forward(). Ask again after
+	 * each forward. */
 	flow_builder *(*memory)(flow_output *output);
 	void *host;
 };
@@ -147,9 +150,11 @@ typedef struct flow_context_ops {
 	/* State. `rows` (row numbers of `batch`) are `count` many; `spaces` is NULL or one int64 a row: a second part of the
 	 * state's name (the start of a window). Pointers stay valid until the next call on the context or the return from the
 	 * function. Access to an undeclared state, or for a row without key, is an error. */
-	/* [task] FLOW_STATE_SLOT. slots[i] may be read and changed. created[i] (may be NULL) tells a new one. */
+	/* [task] FLOW_STATE_SLOT. slots[i] may be read and changed; equal (key, space) give the same pointer. `create` 0: NULL
+	 * where there is none. created[i] (may be NULL): 1 for the first row that made it. */
 	flow_status (*slots)(flow_context *context, uint32_t state, const flow_batch *batch, const uint32_t *rows,
-	                     uint32_t count, const int64_t *spaces, void **slots, uint8_t *created, flow_error *error);
+	                     uint32_t count, const int64_t *spaces, int create, void **slots, uint8_t *created,
+	                     flow_error *error);
 	/* [task] FLOW_STATE_VALUE. data NULL: there is none. */
 	flow_status (*get_many)(flow_context *context, uint32_t state, const flow_batch *batch, const uint32_t *rows,
 	                        uint32_t count, const int64_t *spaces, flow_slice *values, flow_error *error);
@@ -158,22 +163,28 @@ typedef struct flow_context_ops {
 	/* [task] Slots and values. Nothing there is fine. */
 	flow_status (*remove_many)(flow_context *context, uint32_t state, const flow_batch *batch, const uint32_t *rows,
 	                           uint32_t count, const int64_t *spaces, flow_error *error);
-	/* [task] Timers, identity (key, kind, time): registering twice fires once. times[i] in microseconds. */
+	/* [task] Timers, identity (key, kind, time): registering twice fires once. times[i] in microseconds. A timer in the past
+	 * fires at the next firing point. */
 	flow_status (*register_timers)(flow_context *context, uint32_t kind, const flow_batch *batch, const uint32_t *rows,
 	                               uint32_t count, const int64_t *times, flow_error *error);
 	flow_status (*delete_timers)(flow_context *context, uint32_t kind, const flow_batch *batch, const uint32_t *rows,
 	                             uint32_t count, const int64_t *times, flow_error *error);
-	/* [task] Event time so far (all inputs): microseconds; INT64_MIN before the first watermark. */
+	/* [task] Event time so far (all inputs): microseconds; INT64_MIN before the first watermark. Event time W says: records
+	 * with a time > W still come, all others are late. Event timers fire when W >= their time. W is handed on behind what
+	 * the timers emitted. */
 	int64_t (*event_time)(flow_context *context);
 	/* [task] Emits a watermark that some function of the job declared. */
 	flow_status (*emit_watermark)(flow_context *context, const char *id, int64_t value, flow_error *error);
 	/* [task] Reports a record; what follows (fail, skip, dead letter, late policy) is the host's. Go on on FLOW_OK. */
 	flow_status (*reject)(flow_context *context, const flow_batch *batch, uint32_t row, flow_status status,
 	                      flow_slice reason, flow_error *error);
-	/* [task] A table of the job by name, declared in the plan: its ops and instance (flow/table.h), borrowed. */
+	/* [task] A table of the job by name, declared in the plan: its ops and instance (flow/table.h), valid until close. */
 	flow_status (*table)(flow_context *context, const char *name, const void **ops, void **table, flow_error *error);
+	/* [task] Memory for this call alone: dropped when the call into the function returns. */
+	flow_builder *(*scratch)(flow_context *context);
 	/* [task] Calls visit for every key that has state here; keyed inputs only. Complete after a restore. */
-	flow_status (*apply_to_all_partitions)(flow_context *context, flow_status (*visit)(void *self, const flow_batch *keys),
+	flow_status (*apply_to_all_partitions)(flow_context *context,
+	                                       flow_status (*visit)(void *self, const flow_batch *keys, flow_error *error),
 	                                       void *self, flow_error *error);
 } flow_context_ops;
 
@@ -194,8 +205,9 @@ struct flow_context {
 typedef struct flow_function_ops {
 	uint32_t struct_size;
 	uint32_t reserved;
-	/* [main] blocking-ok. Settles schemas and state for these inputs. *binding is handed to open; errors are plan-time
-	 * errors with place. Also called again, on the side, when a schema changes in mid-stream. */
+	/* [main], [control]; blocking-ok. Settles schemas and state for these inputs. *binding is handed to open; errors are
+	 * plan-time errors with place. Called again when a schema changes in mid-stream: instances are closed and opened with the new
+	 * binding, state stays. Check in here what the input must be (keyed, ...), or set needs_*. */
 	flow_status (*bind)(const flow_host *host, const flow_options *options, const flow_function_input *const *inputs,
 	                    uint32_t input_count, flow_function_plan *plan, void **binding, flow_error *error);
 	void (*unbind)(void *binding); /* [main] after all instances are closed */
@@ -203,7 +215,8 @@ typedef struct flow_function_ops {
 	flow_status (*open)(void *binding, flow_context *context, flow_function **function, flow_error *error);
 	/* [task] A batch of input `input`. It is borrowed; retain it to keep it. */
 	flow_status (*process)(flow_function *function, uint32_t input, const flow_batch *batch, flow_error *error);
-	/* [task] Optional. Due timers of one kind: key and timestamp (the timer's time) columns; ascending by time. */
+	/* [task] Optional. Due timers of one kind, ascending by time: columns key, key_hash, key_bytes and timestamp (the timer's
+	 * time) are set, all values are null. The batch works with the state calls like any other. */
 	flow_status (*timers)(flow_function *function, uint32_t kind, const flow_batch *due, flow_error *error);
 	/* [task] Optional. Returns FLOW_WATERMARK_PEEK or _POLL, or a failure. Called before due timers fire for event time. */
 	flow_status (*watermark)(flow_function *function, uint32_t input, const char *id, int64_t value, flow_error *error);

@@ -34,6 +34,9 @@ typedef struct flow_metric flow_metric;
 #define FLOW_SERVICE_BATCHES "flow.batches/1"         /* flow_batches, flow/batch.h */
 #define FLOW_SERVICE_EXPRESSIONS "flow.expressions/1" /* flow_expressions, flow/expression.h */
 #define FLOW_SERVICE_COMPONENTS "flow.components/1"   /* flow_components, below */
+#define FLOW_SERVICE_TABLES "flow.tables/1"           /* flow_tables, below */
+#define FLOW_SERVICE_KEYS "flow.keys/1"               /* flow_keys, below */
+#define FLOW_SERVICE_MEMORY "flow.memory/1"           /* flow_memory, below */
 #define FLOW_SERVICE_ASYNC "flow.async/0"             /* flow_async, below: reserved, no working user yet */
 #define FLOW_SERVICE_HTTP "flow.http/0"               /* flow_http, flow/http.h: reserved, no working user yet */
 
@@ -70,9 +73,40 @@ typedef struct flow_components {
 	/* [main] Opens component `id` of `kind`. `options` holds name=value pairs in configuration notation
 	 * (NULL-terminated: "dir=/tmp/x", "cache=64MiB"). On success *ops is the kind's table and *instance what its open
 	 * returned; the caller owns it and closes it with the kind's own close. blocking-ok */
-	flow_status (*open)(uint32_t kind, const char *id, const char *const *options, const void **ops, void **instance,
-	                    flow_error *error);
+	/* `info` is the struct that the kind's open takes besides options: flow_store_info, flow_table_info; NULL for the others
+	 * (a serde is opened for both directions). Legal in every open; not in init (other plugins may not be loaded yet). */
+	flow_status (*open)(uint32_t kind, const char *id, const char *const *options, void *info, const void **ops,
+	                    void **instance, flow_error *error);
 } flow_components;
+
+/* Service FLOW_SERVICE_TABLES: what bind needs to know of the job's tables. */
+typedef struct flow_tables {
+	uint32_t struct_size;
+	uint32_t reserved;
+	/* [main] In bind only. Borrowed until bind returns. Fails where the table has no schema yet: a step that writes it must
+	 * stand before. */
+	flow_status (*schema)(const char *table, const flow_schema **schema, const flow_schema **key_schema,
+	                      flow_error *error);
+} flow_tables;
+
+/* Service FLOW_SERVICE_KEYS: canonical key bytes and their hash, the same in every process and version. */
+typedef struct flow_keys {
+	uint32_t struct_size;
+	uint32_t reserved;
+	/* [any] The bytes lie in `memory`. A null key is FLOW_E_NULL_KEY. */
+	flow_status (*encode)(const flow_value *key, flow_builder *memory, flow_slice *bytes, flow_error *error);
+	uint64_t (*hash)(flow_slice bytes);
+} flow_keys;
+
+/* Service FLOW_SERVICE_MEMORY: builders outside of a task's call, as memory for calls that want one. A builder from here belongs
+ * to one thread at a time; `reset` drops what is in it. */
+typedef struct flow_memory {
+	uint32_t struct_size;
+	uint32_t reserved;
+	flow_builder *(*open)(void); /* [any] NULL: out of memory */
+	void (*reset)(flow_builder *memory);
+	void (*close)(flow_builder *memory);
+} flow_memory;
 
 /* Service FLOW_SERVICE_ASYNC (reserved): a call that goes on after it returned. */
 typedef struct flow_token flow_token;

@@ -29,7 +29,7 @@ typedef struct flow_http_route {
 	const char *resource; /* of the pattern, like "topic:{namespace}:{topic}", for authorisation; or NULL */
 	const char *doc;      /* for the OpenAPI description */
 	uint64_t max_body;    /* bytes; 0: the server's limit */
-	/* [any] Called once the head is there. Reads the body with flow_http.read, answers with reply_*; may return before the
+	/* [any] blocking-ok (a pool of threads). Called once the head is there. Reads the body with flow_http.read, answers with reply_*; may return before the
 	 * answer is complete. A failure becomes a reply with a fitting status, unless one has begun. */
 	flow_status (*handle)(void *self, flow_http_request *request, flow_error *error);
 } flow_http_route;
@@ -37,7 +37,7 @@ typedef struct flow_http_route {
 typedef struct flow_http {
 	uint32_t struct_size;
 	uint32_t reserved;
-	/* [main] In init only. `self` is handed to the handlers. */
+	/* [main] In init or an open. `self` is handed to the handlers. */
 	flow_status (*mount)(const flow_http_route *const *routes, uint64_t count, void *self, flow_error *error);
 	/* [any] "" where it is missing. Slices live as long as the request. */
 	flow_slice (*path_parameter)(flow_http_request *request, const char *name);
@@ -49,11 +49,14 @@ typedef struct flow_http {
 	/* [any] One reply: begin, headers, body pieces (back-pressure: FLOW_AGAIN, `writable` is called), end. */
 	flow_status (*reply_begin)(flow_http_request *request, uint32_t status, const char *content_type);
 	flow_status (*reply_header)(flow_http_request *request, const char *name, flow_slice value);
+	/* FLOW_OK: taken (copied). FLOW_AGAIN: nothing taken, `writable` follows, offer it again. Negative: the client has gone. */
 	flow_status (*reply_write)(flow_http_request *request, flow_slice piece);
 	/* [any] Completes the reply. `failed` 1: break the connection so that the client sees a cut. */
 	void (*reply_end)(flow_http_request *request, int failed);
-	/* [any] Called from any thread when the client has gone or more can be written. */
-	void (*notify)(flow_http_request *request, void (*gone)(void *self), void (*writable)(void *self), void *self);
+	/* [any] Called from any thread when the client has gone or more can be written; callbacks of one request never overlap, none
+	 * comes from inside notify or reply_*. `done` is the last one, once, after reply_end (which is due after `gone` too). */
+	void (*notify)(flow_http_request *request, void (*gone)(void *self), void (*writable)(void *self),
+	               void (*done)(void *self), void *self);
 } flow_http;
 
 #ifdef __cplusplus

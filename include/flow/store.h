@@ -46,21 +46,24 @@ typedef struct flow_store_ops {
 	                    flow_store **store, flow_error *error); /* [main] blocking-ok */
 	void (*close)(flow_store *store);                           /* [main] blocking-ok */
 	/* [any] blocking-ok */
+	/* In order, whole. Readable at once. `sync` covers all earlier writes too; count 0 is allowed. After a failure the outcome is
+	 * unknown until the store is opened again. DELETE_RANGE with an empty value: to the end. */
 	flow_status (*write)(flow_store *store, const flow_store_write *writes, uint64_t count, int sync,
 	                     flow_error *error);
-	/* [any] blocking-ok. values[i] lives in `memory`; data NULL: not there. `snapshot` NULL: the newest state. */
+	/* [any] blocking-ok. values[i] lives in `memory`; data NULL: not there (an empty value has data). `snapshot` NULL: the newest state. */
 	flow_status (*get_many)(flow_store *store, flow_store_snapshot *snapshot, uint32_t space, const flow_slice *keys,
 	                        uint64_t count, flow_builder *memory, flow_slice *values, flow_error *error);
 	/* [any] A view that later writes do not change. */
 	flow_status (*snapshot_open)(flow_store *store, flow_store_snapshot **snapshot, flow_error *error);
 	void (*snapshot_close)(flow_store *store, flow_store_snapshot *snapshot); /* [any] */
-	/* [any] Keys in [from, to); empty `to`: no end; `backward` starts at the end. An iterator belongs to one thread. */
+	/* [any] Keys in [from, to); empty `to`: no end; `backward` starts at the end. Without a snapshot: the view of
+	 * this moment. One call at a time per iterator, threads may change. Close iterators before their snapshot. */
 	flow_status (*iterate)(flow_store *store, flow_store_snapshot *snapshot, uint32_t space, flow_slice from,
 	                       flow_slice to, int backward, flow_store_iterator **iterator, flow_error *error);
-	/* [task] blocking-ok. Up to `capacity` pairs, valid until the next call. FLOW_END with *count 0: no more. */
+	/* [any] blocking-ok. Up to `capacity` pairs, and fewer behind 1 MiB; valid until the next call. FLOW_END with *count 0: no more. */
 	flow_status (*next_many)(flow_store_iterator *iterator, uint64_t capacity, flow_slice *keys, flow_slice *values,
 	                         uint64_t *count, flow_error *error);
-	void (*iterator_close)(flow_store_iterator *iterator); /* [task] */
+	void (*iterator_close)(flow_store_iterator *iterator); /* [any] */
 	/* [any] blocking-ok. Optional: gives deleted space back; checks checksums (first error names file and block). */
 	flow_status (*compact)(flow_store *store, flow_error *error);
 	flow_status (*check)(flow_store *store, flow_error *error);

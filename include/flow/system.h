@@ -19,8 +19,10 @@
  *   FLOW_DELIVERY_ONE_PHASE      the prepared transaction dies with the process; it commits together with its marker.
  *   In each epoch: write*, prepare(epoch) on every writer -> handles; the host makes the checkpoint durable; then
  *   committer.commit(handles, marker). From prepare until the epoch is applied a one-phase writer answers FLOW_AGAIN.
- *   On recovery the host commits the handles that the last checkpoint names and has not recorded as committed, then
- *   calls abort with no handles ("everything else of this job"). Handles never expire.
+ *   Order at start: committer_open; one-phase: last_marker; commit of the handles that the last checkpoint names and has not
+ *   recorded as committed; abort (keep = the handles of that checkpoint); then writer_open for each task, with the handle that
+ *   it goes on from (NULL where the number of tasks changed). Writers close before their committer. Handles never expire.
+ *   Job and instance together name one running process: an instance is unique among the processes of a job, stable over restarts.
  */
 #ifndef FLOW_SYSTEM_H
 #define FLOW_SYSTEM_H
@@ -80,7 +82,9 @@ typedef struct flow_stream_description {
 #define FLOW_START_OLDEST 1
 #define FLOW_START_NEWEST 2 /* behind what is there now */
 
-/* How the host hears of new work: call wake(wake_context) from any thread when read (or write) may go on. */
+/* How the host hears of new work: call wake(wake_context) from any thread when read (or write) may go on. A wake is never lost
+ * (also one that comes before FLOW_AGAIN was returned); it may be spurious, and come from inside a call. None after close
+ * has begun. Valid until then. */
 typedef struct flow_waker {
 	uint32_t struct_size;
 	uint32_t reserved;
@@ -97,6 +101,9 @@ typedef struct flow_source_info {
 	const flow_waker *waker; /* in: valid until close */
 	uint32_t blocking;    /* out: read may block; give it a thread */
 	uint32_t decoded;     /* out: batches come decoded under the described schema */
+	/* in: the job may share its input by consumer group. out: 1: assignment comes from outside, see source_partitions. */
+	uint32_t self_assigned;
+	uint32_t reserved;
 } flow_source_info;
 
 /* A partition of a source. */
@@ -153,29 +160,36 @@ typedef struct flow_system_ops {
 	/* [main] blocking-ok. */
 	flow_status (*source_open)(flow_system *system, const flow_stream_request *request, flow_source_info *info,
 	                           flow_source **source, flow_error *error);
-	/* [main] blocking-ok. The partitions that exist now, all of them, whatever the task. The array and what it points at
-	 * belong to the source and live until the next call or close. The host divides them over the tasks. */
+	/* [main] before tasks run, then [task] of this source after FLOW_CHANGED; blocking-ok. The partitions that exist now, all
+	 * of them, whatever the task; with info->self_assigned only those that this source was given by the outside (a
+	 * consumer group), else the host divides them over the tasks. Called on every source before its first assign. Indexes are
+	 * never reused and only valid on this source. The array lives until the next call. */
 	flow_status (*source_partitions)(flow_source *source, const flow_partition *const **partitions, uint64_t *count,
 	                                 flow_error *error);
 	/* [task] blocking-ok. Starts reading a partition at a position (bytes NULL: at info->start). */
 	flow_status (*source_assign)(flow_source *source, uint32_t partition, flow_slice position, flow_error *error);
-	/* [task] Stops reading a partition; nothing of it comes any more. */
+	/* [task] blocking-ok. Stops reading a partition; nothing of it comes any more, its position can still be asked. */
 	flow_status (*source_revoke)(flow_source *source, uint32_t partition, flow_error *error);
 	/* [task] Holds back / goes on with a partition; the source itself is still serviced. */
 	void (*source_pause)(flow_source *source, uint32_t partition, int paused);
 	/* [task] blocking-ok only if info->blocking. Adds rows of one partition to the (empty) builder and sets
-	 * builder->partition. FLOW_OK: rows were added. FLOW_AGAIN: nothing now, wake will be called (or, blocking: the wait
+	 * builder->partition. Called at least once a second, also when everything is paused. FLOW_OK: rows were added. FLOW_AGAIN: nothing now, wake will be called (or, blocking: the wait
 	 * timed out; wait at most 100 ms). FLOW_END: builder->partition names an assigned partition that has ended for
-	 * good; no rows. Rows of the last piece come with FLOW_OK before. */
+	 * good; no rows. Rows of the last piece come with FLOW_OK before. FLOW_CHANGED: the partitions
+	 * changed; a self-assigned one that is gone is released by the host: drained, checkpointed, source_released. On a failure the
+	 * builder's rows are dropped: return the rows before it first. Retryable: read is called again after a pause. */
 	flow_status (*source_read)(flow_source *source, flow_builder *builder, flow_error *error);
 	/* [task] Writes the position from which the record behind `ordinal` is the next; `capacity` is FLOW_POSITION_MAX.
 	 * Byte streams: `ordinal` is the offset of the first byte that has not been used. Others: the last row used;
-	 * -1: none yet. */
+	 * -1: none yet (the start that source_assign resolved); INT64_MAX: behind everything that was read. */
 	flow_status (*source_position)(flow_source *source, uint32_t partition, int64_t ordinal, void *bytes,
 	                               uint64_t capacity, uint64_t *size, flow_error *error);
 	/* [task] blocking-ok. Optional: these positions are durable in a checkpoint (for systems that show progress). */
 	flow_status (*source_committed)(flow_source *source, const flow_position *const *positions, uint64_t count,
 	                                flow_error *error);
+	/* [task] Optional, self-assigned: everything of this partition is durable (source_committed came before); it may go to
+	 * somebody else. */
+	flow_status (*source_released)(flow_source *source, uint32_t partition, flow_error *error);
 	/* [any] Optional: records and bytes still to come, for progress; -1 unknown. */
 	void (*source_remaining)(flow_source *source, int64_t *records, int64_t *bytes);
 	void (*source_close)(flow_source *source); /* [main] blocking-ok */
@@ -186,9 +200,10 @@ typedef struct flow_system_ops {
 	flow_status (*writer_open)(flow_system *system, const flow_stream_request *request, uint32_t task,
 	                           uint32_t task_count, const flow_handle *recovered, const flow_waker *waker,
 	                           flow_writer **writer, flow_error *error);
-	/* [task] blocking-ok. Takes selected rows from `first` on; *accepted = how many. FLOW_AGAIN: not all, wake follows.
-	 * `statuses` is NULL or room for one status a selected row; a failed row gets its status and counts as accepted.
-	 * Keep a batch beyond the call by retaining it. */
+	/* [task] blocking-ok. Takes selected rows from the `first`-th on; *accepted = how many (defined also on failure).
+	 * FLOW_AGAIN: not all, wake follows. `statuses` is NULL or room for one status a selected row (statuses[i] is of the i-th
+	 * selected row, preset to FLOW_OK); a failed row gets its status and counts as accepted. Batches are raw unless describe gave a
+	 * schema: value and key cells are bytes or null. Keep a batch beyond the call by retaining it. */
 	flow_status (*write)(flow_writer *writer, const flow_batch *batch, uint32_t first, uint32_t *accepted,
 	                     flow_status *statuses, flow_error *error);
 	/* [task] blocking-ok. Everything accepted is delivered (at least once) or synced. */
@@ -196,19 +211,25 @@ typedef struct flow_system_ops {
 	/* [task] blocking-ok. Resumable and one-phase: closes the epoch; what was written since the last prepare is synced.
 	 * *handle is copied by the host before the next call on this writer. `last` is 1 when nothing will follow. */
 	flow_status (*prepare)(flow_writer *writer, uint64_t epoch, int last, flow_slice *handle, flow_error *error);
-	/* [main] blocking-ok. What was written behind the last prepare is dropped. */
+	/* [main] blocking-ok. What was written behind the last prepare is dropped (one-phase: abort comes before). */
 	void (*writer_close)(flow_writer *writer);
 
 	/* [main] blocking-ok. One per output and process. */
 	flow_status (*committer_open)(flow_system *system, const flow_stream_request *request, flow_committer **committer,
 	                              flow_error *error);
-	/* [main] blocking-ok. Makes the handles' data visible (where only the end does: notes them). Resumable: idempotent.
-	 * `last`: these are the job's last handles. One-phase: commits transaction and marker together. */
+	/* [control] blocking-ok. Makes the handles' data visible (where only the end does: notes them). Resumable: idempotent.
+	 * `last`: these are the job's last handles. One-phase: commits transaction and marker together. One call has the handles of all
+	 * writers, also empty ones; it comes each epoch. A failure that is retryable: the same call comes again. FLOW_E_CONFLICT
+	 * (one-phase): the transaction is lost for certain; abort follows and the last applied epoch is restored. FLOW_E_FENCED: a newer
+	 * instance runs; the process ends. Anything else: the outcome is unclear; last_marker settles it. */
 	flow_status (*commit)(flow_committer *committer, const flow_handle *const *handles, uint64_t count,
 	                      const flow_marker *marker, int last, flow_error *error);
-	/* [main] blocking-ok. Drops everything of this job that is prepared or under way and not among `keep`. */
+	/* [control] blocking-ok. Drops everything of this job that is prepared or under way and not among `keep` (one-phase: keep is
+	 * empty). While tasks run: no writer call is under way, none follows until it returned; writers stay open, the next
+	 * write belongs to a new epoch. */
 	flow_status (*abort)(flow_committer *committer, const flow_handle *const *keep, uint64_t count, flow_error *error);
-	/* [main] blocking-ok. One-phase: fences earlier instances, then reads the last committed marker. *found = 0: none. */
+	/* [control] blocking-ok. One-phase: fences earlier instances with the job and instance of `expected`, then reads their last
+	 * committed marker, of whatever run. *found = 0: none. What `last` points at lives until the next call. */
 	flow_status (*last_marker)(flow_committer *committer, const flow_marker *expected, flow_marker *last, int *found,
 	                           flow_error *error);
 	void (*committer_close)(flow_committer *committer); /* [main] blocking-ok */
