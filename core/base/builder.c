@@ -285,16 +285,6 @@ builder_finish(flow_builder *builder, const batch_head *head)
 	return batch;
 }
 
-#define COPY_COLUMN(member)                                                                                            \
-	if (parent->member != NULL) {                                                                                      \
-		__typeof__(*parent->member) *cells = flow_builder_alloc(memory, count * sizeof(*cells));                       \
-		if (cells == NULL)                                                                                             \
-			return FLOW_E_MEMORY;                                                                                      \
-		for (uint32_t i = 0; i < count; i++)                                                                           \
-			cells[i] = batch->member[batch->selection[i]];                                                             \
-		batch->member = cells;                                                                                         \
-	}
-
 static flow_status
 copy_values(flow_builder *memory, const uint32_t *selection, uint32_t count, const flow_value **column)
 {
@@ -310,6 +300,20 @@ copy_values(flow_builder *memory, const uint32_t *selection, uint32_t count, con
 	return FLOW_OK;
 }
 
+static flow_status
+copy_numbers(flow_builder *memory, const uint32_t *selection, uint32_t count, const int64_t **column)
+{
+	if (*column == NULL)
+		return FLOW_OK;
+	int64_t *numbers = flow_builder_alloc(memory, (uint64_t)count * sizeof(*numbers) + 8);
+	if (numbers == NULL)
+		return FLOW_E_MEMORY;
+	for (uint32_t i = 0; i < count; i++)
+		numbers[i] = (*column)[selection[i]];
+	*column = numbers;
+	return FLOW_OK;
+}
+
 /* Makes the selected rows the only rows, with copies of all that they point at. Key columns are dropped: the host
  * computes them again where they are needed. */
 static flow_status
@@ -321,17 +325,12 @@ compact(flow_builder *memory, const flow_batch *parent, flow_batch *batch)
 		status = copy_values(memory, batch->selection, count, &batch->key);
 	if (status != FLOW_OK)
 		return status;
-	if (batch->timestamp != NULL) {
-		int64_t *times = flow_builder_alloc(memory, count * sizeof(*times) + 8);
-		if (times == NULL)
-			return FLOW_E_MEMORY;
-		for (uint32_t i = 0; i < count; i++)
-			times[i] = batch->timestamp[batch->selection[i]];
-		batch->timestamp = times;
-	}
-	COPY_COLUMN(ordinal)
+	if (copy_numbers(memory, batch->selection, count, &batch->timestamp) != FLOW_OK ||
+	    copy_numbers(memory, batch->selection, count, &batch->ordinal) != FLOW_OK)
+		return FLOW_E_MEMORY;
 	batch->key_hash = NULL;
 	batch->key_bytes = NULL;
+	batch->target = NULL;
 	const char *place = flow_builder_copy(memory, parent->place.data, parent->place.size);
 	if (place == NULL)
 		return FLOW_E_MEMORY;

@@ -8,6 +8,7 @@
 #define BASE_RING_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct ring {

@@ -74,6 +74,7 @@ struct flow_schema {
 	const flow_schema *const *branches; /* never null kinds; the cell's `branch` indexes this */
 	const flow_slice *symbols;
 	uint64_t fingerprint; /* equal content, equal fingerprint (of the JSON form) */
+	flow_slice logical;   /* a meaning beyond the kind that goes along: "json", "interval", "inet"; else empty */
 };
 
 static inline int
@@ -109,8 +110,13 @@ typedef struct flow_schemas {
 	uint32_t reserved;
 	/* [any] Avro schema JSON. Errors name the place in the text. */
 	const flow_schema *(*parse_json)(flow_slice json, struct flow_error *error);
-	/* [any] The short form of options: "int64", "string?", "decimal(12,2)", "timestamp", "local_timestamp(ms)",
-	 * "list<int64>", "map<string?>", "enum(a,b)". */
+	/* [any] The short form of options:
+	 *   type   = kind [ "?" ]
+	 *   kind   = "any" | "bool" | "int32" | "int64" | "uint64" | "float32" | "float64" | "string" [ ":" word ] | "bytes" | "uuid"
+	 *          | "date" | "decimal" [ "(" precision "," scale ")" ] | "fixed(" size ")" | "enum(" word { "," word } ")"
+	 *          | ( "time" | "timestamp" | "local_timestamp" ) [ "(" ( "s" | "ms" | "us" | "ns" ) ")" ]      default us
+	 *          | "list<" type ">" | "map<" type ">" | "record(" word ":" type { "," word ":" type } ")"
+	 * Avro's names are taken too: boolean, int, long, float, double. "string:json" carries a logical meaning. */
 	const flow_schema *(*parse_type)(flow_slice text, struct flow_error *error);
 	/* [any] A record of the given fields. `name` may be empty ("record"). Names must differ. */
 	const flow_schema *(*make_record)(flow_slice name, const flow_field_spec *const *fields, uint32_t count,

@@ -1,8 +1,10 @@
 /*
  * flow/value.h - one value: a 16-byte cell.
  *
- * Strings and bytes point at memory, a decimal, uuid, list, map and record point at a struct; all of it is owned by
+ * Strings, bytes and uuids point at memory, a decimal, list, map and record point at a struct; all of it is owned by
  * the batch (or the arena) that holds the cell. Cells are copied freely; what they point at is not.
+ * A cell conforms to its schema: type, unit and flags are those that the schema says. What a type cannot hold is rejected with
+ * FLOW_E_RANGE, never made null.
  * Nothing is silently changed: an int64 stays an int64, a decimal keeps every digit and its scale, null is not "".
  */
 #ifndef FLOW_VALUE_H
@@ -71,8 +73,12 @@ typedef struct flow_decimal {
 	uint32_t count;
 	int32_t scale;
 	uint8_t negative;
-	uint8_t reserved[7];
+	uint8_t special; /* 0: a number; FLOW_DECIMAL_NAN, FLOW_DECIMAL_INFINITY (with `negative`); digits are then "0" */
+	uint8_t reserved[6];
 } flow_decimal;
+
+#define FLOW_DECIMAL_NAN 1
+#define FLOW_DECIMAL_INFINITY 2
 
 typedef struct flow_list {
 	const flow_value *items;

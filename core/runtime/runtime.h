@@ -1,0 +1,64 @@
+/*
+ * runtime/runtime.h - runs a plan: tasks on workers, exchanges between them, checkpoints, delivery, dead letters.
+ *
+ * One call, runtime_run, from start to end. Progress is read by another thread through runtime_status.
+ */
+#ifndef RUNTIME_RUNTIME_H
+#define RUNTIME_RUNTIME_H
+
+#include "graph/plan.h"
+
+typedef struct runtime runtime;
+
+typedef struct runtime_request {
+	const plan *plan;
+	const flow_host *host;
+	const char *state_directory;
+	const char *const *drop_states; /* names of --drop-state; NULL-terminated, or NULL */
+	uint64_t limit;      /* records per input; 0: none. Throwaway state, nothing committed */
+	uint32_t dry_sink;   /* nothing is written */
+	uint32_t fresh;
+	uint32_t deterministic; /* one thread, virtual clock, seed */
+	uint64_t seed;
+	uint32_t check_plugins; /* the checking proxy between host and plugins */
+} runtime_request;
+
+/* How it ended. */
+#define RUN_FINISHED 1    /* all inputs ended, everything is committed */
+#define RUN_INTERRUPTED 2 /* drained and checkpointed after a stop */
+#define RUN_FAILED 3
+
+typedef struct operator_status {
+	const char *name;
+	const char *title;
+	uint32_t kind;
+	uint64_t records_in, records_out, bytes_in, bytes_out, rejected, late;
+	uint64_t busy_microseconds; /* CPU of its task while in it; 0: not measured */
+} operator_status;
+
+typedef struct runtime_status_report {
+	uint32_t state;         /* 0: starting, 1: running, 2: draining, then RUN_* + 10 */
+	int64_t started;        /* microseconds since the epoch */
+	int64_t elapsed;        /* microseconds */
+	int64_t first_record;   /* microseconds from start to the first record out of a source; -1: none yet */
+	uint64_t records_in, records_out, bytes_in, bytes_out;
+	uint64_t rejected, skipped, dead_letters, late;
+	int64_t remaining_bytes, remaining_records; /* -1: unknown */
+	uint64_t epoch;         /* last that was committed */
+	int64_t last_checkpoint_microseconds; /* how long it took */
+	uint64_t memory_bytes, memory_peak;
+	uint64_t wakes;         /* futex wakes */
+	const operator_status *operators;
+	uint32_t operator_count;
+} runtime_status_report;
+
+flow_status runtime_create(const runtime_request *request, runtime **run, flow_error *error);
+/* Blocks until the end. *outcome is RUN_*; the error names stage, stream, partition and record. */
+flow_status runtime_run(runtime *run, uint32_t *outcome, flow_error *error);
+/* [any] and async-signal-safe: drain, checkpoint and end. A second call ends at once. */
+void runtime_stop(runtime *run);
+/* [any] Fills the report; the operators array belongs to the runtime and is overwritten by the next call. */
+void runtime_status(runtime *run, runtime_status_report *report);
+void runtime_destroy(runtime *run);
+
+#endif
