@@ -163,7 +163,7 @@ adopt(flow_builder *builder, void (*release)(void *owner), void *owner, uint64_t
 }
 
 static flow_status
-reject(flow_builder *builder, const flow_rejection *rejection)
+hand_rejection(flow_builder *builder, const flow_rejection *rejection)
 {
 	struct host_builder *host = host_of(builder);
 	return host->reject == NULL ? FLOW_E_DECODE : host->reject(host->reject_context, builder, rejection);
@@ -175,7 +175,7 @@ static const flow_builder_ops builder_ops = {
 	.add_columns = add_columns,
 	.keep = keep,
 	.adopt = adopt,
-	.reject = reject,
+	.reject = hand_rejection,
 };
 
 /* Empty, with room for the value column; row_capacity 0 if there is no memory (then the builder counts as full). */
