@@ -214,9 +214,9 @@ builder_create(batch_pool *pool, uint32_t rows, uint64_t bytes)
 }
 
 void
-builder_on_reject(flow_builder *builder, builder_reject reject, void *context)
+builder_on_reject(flow_builder *builder, builder_reject handler, void *context)
 {
-	host_of(builder)->reject = reject;
+	host_of(builder)->reject = handler;
 	host_of(builder)->reject_context = context;
 }
 

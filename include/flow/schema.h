@@ -4,6 +4,11 @@
  * A schema is immutable and made by the host (service FLOW_SERVICE_SCHEMAS, flow/host.h), shared freely between
  * threads and counted by retain/release; reading its members needs no call. A schema that is handed to a call is
  * borrowed until the call returns; one inside a batch lives as long as the batch.
+ *
+ * What Avro cannot say goes into attributes that other readers ignore: uint64 is the Avro type bytes, decimal(20,0), with
+ * "flow.type": "uint64" (others read the same number); any is a string with "flow.type": "any"; decimal without precision is
+ * Avro's "big-decimal"; the units that Avro lacks are the logical types time-seconds (int), time-nanos, timestamp-seconds,
+ * local-timestamp-seconds (long); names that Avro refuses ("dep delay") stand in "flow.name" and "flow.symbols" beside a plain one.
  */
 #ifndef FLOW_SCHEMA_H
 #define FLOW_SCHEMA_H
@@ -75,6 +80,12 @@ struct flow_schema {
 	const flow_slice *symbols;
 	uint64_t fingerprint; /* equal content, equal fingerprint (of the JSON form) */
 	flow_slice logical;   /* a meaning beyond the kind that goes along: "json", "interval", "inet"; else empty */
+	uint32_t null_index; /* nullable: the place of null in Avro's union */
+	uint32_t reserved_2;
+	flow_slice default_symbol; /* enum: what stands for unknown symbols; empty: none */
+	flow_slice doc;
+	const flow_slice *aliases; /* named types: full names */
+	uint64_t alias_count;
 };
 
 static inline int

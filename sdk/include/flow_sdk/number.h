@@ -37,6 +37,15 @@ uint64_t flow_print_float64(double number, char *buffer);
 /* Plain notation without exponent where that takes at most 40 added zeros, else "d.ddde-x". Needs count + 64 bytes. */
 uint64_t flow_print_decimal(const flow_decimal *decimal, char *buffer);
 
+#define FLOW_DECIMAL_MAX_BYTES 1704 /* of FLOW_DECIMAL_MAX_DIGITS digits */
+
+/* The unscaled value as Avro, Kafka and Arrow keep it: big-endian two's complement, any length (no bytes: 0). FLOW_E_RANGE: more
+ * than FLOW_DECIMAL_MAX_DIGITS digits. */
+flow_status flow_decimal_from_bytes(flow_slice bytes, int32_t scale, flow_builder *memory, flow_value *value);
+/* The other way, brought to `scale`, as short as possible, into FLOW_DECIMAL_MAX_BYTES bytes. FLOW_E_RANGE: digits would be lost, or
+ * too many, or NaN or infinite. */
+flow_status flow_decimal_to_bytes(const flow_decimal *decimal, int32_t scale, char *buffer, uint64_t *size);
+
 #ifdef __cplusplus
 }
 #endif
