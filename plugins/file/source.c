@@ -1,0 +1,249 @@
+/* The source: one partition per file, read one after the other (file.h). */
+#include "file.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+/* A position: the offset in the decompressed stream, big-endian. */
+#define POSITION_SIZE 8
+
+struct file_partition {
+	flow_partition description;
+	struct reader *reader; /* open between assign and the end */
+	uint64_t size;         /* of the file; 0: unknown */
+	uint64_t start;
+	int assigned;
+	int paused;
+	int ended;
+};
+
+struct flow_source {
+	const flow_host *host;
+	const flow_stream_request *request;
+	struct path_list paths;
+	struct file_partition *partitions;
+	const flow_partition **pointers;
+	uint64_t chunk;
+	uint64_t current; /* partition that is being read */
+	uint32_t start;
+	atomic_llong remaining; /* bytes of the files; -1: unknown */
+};
+
+static flow_status
+make_partitions(flow_source *source, flow_source_info *info, flow_error *error)
+{
+	const flow_host *host = source->host;
+	uint64_t count = source->paths.count;
+	source->partitions = flow_new(host, count * sizeof(*source->partitions));
+	source->pointers = flow_new(host, count * sizeof(*source->pointers));
+	if (source->partitions == NULL || source->pointers == NULL)
+		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
+	for (uint64_t i = 0; i < count; i++) {
+		struct file_partition *partition = &source->partitions[i];
+		flow_slice path = flow_slice_of(source->paths.items[i]);
+		partition->description = (flow_partition){ .struct_size = FLOW_SIZEOF(flow_partition),
+			                                       .index = (uint32_t)i,
+			                                       .id = path,
+			                                       .place = flow_slice_is(path, "-") ? flow_slice_of("standard input") : path };
+		source->pointers[i] = &partition->description;
+		struct stat about;
+		int known = stat(path.data, &about) == 0;
+		if (known && S_ISREG(about.st_mode))
+			partition->size = (uint64_t)about.st_size;
+		else
+			info->blocking = 1;
+	}
+	return FLOW_OK;
+}
+
+flow_status
+source_open(flow_system *system, const flow_stream_request *request, flow_source_info *info, flow_source **result,
+            flow_error *error)
+{
+	const flow_host *host = system->host;
+	flow_source *source = flow_new(host, sizeof(*source));
+	if (source == NULL)
+		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
+	source->host = host;
+	source->request = request;
+	source->start = info->start;
+	source->chunk = (uint64_t)flow_option_int(request->options, "chunk", 128 * 1024);
+	info->blocking = 0;
+	info->decoded = 0;
+	info->self_assigned = 0;
+	flow_status status = path_list_read(host, request, &source->paths, error);
+	if (status == FLOW_OK)
+		status = make_partitions(source, info, error);
+	if (status != FLOW_OK)
+		source_close(source);
+	else
+		*result = source;
+	return status;
+}
+
+void
+source_close(flow_source *source)
+{
+	for (uint64_t i = 0; source->partitions != NULL && i < source->paths.count; i++)
+		reader_close(source->partitions[i].reader);
+	source->host->release(source->partitions);
+	source->host->release(source->pointers);
+	path_list_free(source->host, &source->paths);
+	source->host->release(source);
+}
+
+flow_status
+source_partitions(flow_source *source, const flow_partition *const **partitions, uint64_t *count, flow_error *error)
+{
+	(void)error;
+	*partitions = source->pointers;
+	*count = source->paths.count;
+	return FLOW_OK;
+}
+
+static flow_status
+parse_position(flow_source *source, const struct file_partition *partition, flow_slice position, uint64_t *offset,
+               flow_error *error)
+{
+	if (position.size != POSITION_SIZE)
+		return flow_fail(source->host, error, FLOW_E_CORRUPT, "%s: the checkpoint's position has %llu bytes, not %d",
+		                 partition->description.id.data, (unsigned long long)position.size, POSITION_SIZE);
+	*offset = 0;
+	for (int i = 0; i < POSITION_SIZE; i++)
+		*offset = *offset << 8 | (unsigned char)position.data[i];
+	return FLOW_OK;
+}
+
+flow_status
+source_assign(flow_source *source, uint32_t index, flow_slice position, flow_error *error)
+{
+	struct file_partition *partition = &source->partitions[index];
+	partition->assigned = 1;
+	partition->paused = 0;
+	partition->ended = 0;
+	partition->start = 0;
+	if (position.data != NULL) {
+		flow_status status = parse_position(source, partition, position, &partition->start, error);
+		if (status != FLOW_OK)
+			return status;
+	} else if (source->start == FLOW_START_NEWEST) {
+		partition->start = partition->size; /* a bounded read from the end reads nothing */
+	}
+	atomic_fetch_add(&source->remaining, (long long)partition->size);
+	return FLOW_OK;
+}
+
+/* Files are opened when their turn comes: a pattern may name more than a process can have open. */
+static flow_status
+open_partition(flow_source *source, struct file_partition *partition, flow_error *error)
+{
+	const char *path = partition->description.id.data;
+	flow_status status =
+	    reader_open(source->host, path, path_compression(source->request, path), &partition->reader, error);
+	if (status == FLOW_OK)
+		status = reader_seek(partition->reader, partition->start, error);
+	if (status == FLOW_OK)
+		atomic_fetch_sub(&source->remaining, (long long)reader_file_offset(partition->reader));
+	return status;
+}
+
+static void
+end_partition(struct file_partition *partition)
+{
+	if (partition->reader != NULL)
+		partition->start = reader_offset(partition->reader);
+	reader_close(partition->reader);
+	partition->reader = NULL;
+	partition->ended = 1;
+}
+
+flow_status
+source_revoke(flow_source *source, uint32_t index, flow_error *error)
+{
+	(void)error;
+	end_partition(&source->partitions[index]);
+	source->partitions[index].assigned = 0;
+	return FLOW_OK;
+}
+
+void
+source_pause(flow_source *source, uint32_t index, int paused)
+{
+	source->partitions[index].paused = paused;
+}
+
+static struct file_partition *
+next_partition(flow_source *source)
+{
+	for (uint64_t i = 0; i < source->paths.count; i++) {
+		struct file_partition *partition = &source->partitions[(source->current + i) % source->paths.count];
+		if (partition->assigned && !partition->paused && !partition->ended) {
+			source->current = partition->description.index;
+			return partition;
+		}
+	}
+	return NULL;
+}
+
+static flow_status
+read_piece(flow_source *source, struct file_partition *partition, flow_builder *builder, flow_error *error)
+{
+	char *piece = flow_builder_alloc(builder, source->chunk);
+	if (piece == NULL || builder->ops->add_columns(builder, FLOW_COLUMN_ORDINAL) != FLOW_OK)
+		return flow_fail(source->host, error, FLOW_E_MEMORY, "out of memory");
+	uint64_t offset = reader_offset(partition->reader), before = reader_file_offset(partition->reader), size;
+	flow_status status = reader_read(partition->reader, piece, source->chunk, &size, error);
+	if (status != FLOW_OK)
+		return status;
+	atomic_fetch_sub(&source->remaining, (long long)(reader_file_offset(partition->reader) - before));
+	if (size == 0) {
+		end_partition(partition);
+		return FLOW_END;
+	}
+	uint32_t row = flow_builder_add(builder, flow_bytes(piece, (uint32_t)size));
+	builder->ordinal[row] = (int64_t)offset;
+	return FLOW_OK;
+}
+
+flow_status
+source_read(flow_source *source, flow_builder *builder, flow_error *error)
+{
+	struct file_partition *partition = next_partition(source);
+	if (partition == NULL)
+		return FLOW_AGAIN;
+	builder->partition = partition->description.index;
+	builder->flags |= FLOW_BATCH_RAW | FLOW_BATCH_STREAM;
+	if (partition->reader == NULL) {
+		flow_status status = open_partition(source, partition, error);
+		if (status != FLOW_OK)
+			return status;
+	}
+	return read_piece(source, partition, builder, error);
+}
+
+flow_status
+source_position(flow_source *source, uint32_t index, int64_t ordinal, void *bytes, uint64_t capacity, uint64_t *size,
+                flow_error *error)
+{
+	const struct file_partition *partition = &source->partitions[index];
+	if (capacity < POSITION_SIZE)
+		return flow_fail(source->host, error, FLOW_E_ARGUMENT, "a position needs %d bytes", POSITION_SIZE);
+	uint64_t offset = (uint64_t)ordinal;
+	if (ordinal < 0)
+		offset = partition->start;
+	else if (ordinal == INT64_MAX)
+		offset = partition->reader == NULL ? partition->start : reader_offset(partition->reader);
+	for (int i = POSITION_SIZE - 1; i >= 0; i--, offset >>= 8)
+		((unsigned char *)bytes)[i] = (unsigned char)offset;
+	*size = POSITION_SIZE;
+	return FLOW_OK;
+}
+
+void
+source_remaining(flow_source *source, int64_t *records, int64_t *bytes)
+{
+	long long remaining = atomic_load(&source->remaining);
+	*records = -1;
+	*bytes = remaining < 0 ? -1 : remaining;
+}
