@@ -5,7 +5,6 @@
 # host; after linking its manifest is written into it. Works in flowd's own tree and from the installed package (find_package(FlowdSdk)).
 # A DESCRIPTOR is installed under include/flow-descriptors/.
 
-set(FLOWD_PLUGIN_MAP ${CMAKE_CURRENT_LIST_DIR}/plugin.map)
 if(NOT CMAKE_OBJCOPY)
 	find_program(CMAKE_OBJCOPY objcopy REQUIRED)
 endif()
@@ -16,6 +15,7 @@ function(flowd_add_plugin name)
 		set(plugin_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/plugins)
 	endif()
 	set(target ${name}_plugin)
+	set(FLOWD_PLUGIN_MAP ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/plugin.map)
 	add_library(${target} MODULE ${plugin_SOURCES})
 	set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME ${name} POSITION_INDEPENDENT_CODE ON
 		LIBRARY_OUTPUT_DIRECTORY ${plugin_OUTPUT_DIRECTORY} LINK_DEPENDS ${FLOWD_PLUGIN_MAP}
