@@ -14,8 +14,11 @@
 #include "options/problem.h"
 #include "options/setting.h"
 
-/* Answers whether `name` of what `kind` says ("system", "stream", "table", ...) is configured; fills up to `capacity` candidates
- * for "did you mean" and returns how many there are. */
+/* The names that are configured of what `kind` says ("system", "stream", "table", "serde", ...): fills up to `capacity` of them and
+ * returns how many there are, or OPTIONS_NAMES_UNKNOWN where references of this kind are not checked. It is asked twice: first
+ * with capacity 0. */
+#define OPTIONS_NAMES_UNKNOWN SIZE_MAX
+
 typedef struct options_names {
 	size_t (*names)(void *context, const char *kind, const char **candidates, size_t capacity);
 	void *context;
@@ -33,8 +36,14 @@ typedef struct options_request {
 	const options_names *names;         /* NULL: references are not checked */
 } options_request;
 
-/* Resolves; the result lives in `a`. With problems the result holds what was right (for further checks); NULL: out of memory. */
+/* Resolves; the result lives in `a`. With problems the result holds what was right (for further checks); NULL: out of memory.
+ * Values of SECRET options are marked secret in their settings, down the chain of what they overrode. Settings of LAYER_DEFAULT
+ * are for people only: the defaults that count are those of the tables. An absent group stays absent, unless its default is "{}". */
 const flow_options *options_resolve(arena *a, const options_request *request, problems *list);
+
+/* The defaults of the tables as a group of settings of LAYER_DEFAULT, for config_put, so that `flowd explain` shows what was
+ * overridden. NULL: out of memory. */
+setting *options_default_settings(arena *a, const flow_option_set *const *sets);
 
 /* Options of one set by name, NULL: none. */
 const flow_option *options_find(const flow_option_set *set, const char *name);

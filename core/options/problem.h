@@ -18,7 +18,7 @@ typedef struct problem {
 	const char *path;       /* "application.inputs.flights.bonded" */
 	const char *message;
 	const char *suggestion; /* the likely right word, or NULL; not repeated in the message */
-	int warning;            /* does not fail the check */
+	int warning;            /* does not fail the check; set by problems_warn */
 } problem;
 
 typedef struct problems {
@@ -30,9 +30,12 @@ typedef struct problems {
 } problems;
 
 problems *problems_create(arena *a);
-/* Returns the new problem (or NULL if out of memory), to add a suggestion. */
+/* Returns the new problem, to add a place or a suggestion; NULL: out of memory, which counts as an error all the same. The
+ * texts are copied. */
 problem *problems_add(problems *list, const char *file, unsigned line, const char *path, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
+/* Makes a warning of an item that was just added (NULL is allowed): it does not fail the check. */
+void problems_warn(problems *list, problem *item);
 /* Sorted by file and line, duplicates (same place, path and message) dropped. */
 void problems_sort(problems *list);
 void problems_print(const problems *list, FILE *to, int json);

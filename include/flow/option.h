@@ -69,12 +69,15 @@ struct flow_option {
 	const char *name;
 	const char *doc;          /* one or more sentences */
 	const char *example;      /* as it would stand in a file, or NULL */
-	const char *default_text; /* as it would stand in a file without quotes ("64KiB", "true"), or NULL: absent */
+	/* As it would stand in a file without quotes ("64KiB", "true"; a list: "a, b"; a group or map: "{}"), or NULL: absent. */
+	const char *default_text;
 	const char *minimum;      /* int, float, size, duration: bounds in the same notation, or NULL */
 	const char *maximum;
 	const char *const *choices; /* enum: NULL-terminated; a choice's doc may follow a tab: "zstd\tZstandard frames" */
 	const char *refers_to;
-	const char *condition;      /* "other=value": shown and valid only then; or NULL */
+	/* Shown, valid, required and defaulted only then; NULL: always. "other=value", "other=one|another" (of an enum, string, bool or
+	 * integer, its default included), "other" (it has a value) or "!other" (it has none); `other` stands in the same table. */
+	const char *condition;
 	const char *since;          /* version, or NULL */
 	const flow_option *const *members; /* group, or list/map of groups: NULL-terminated */
 	/* [main] Further check of one value, or NULL. Called after type and bounds were checked. */

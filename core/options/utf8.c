@@ -1,0 +1,44 @@
+#include "options/utf8.h"
+
+/* Bytes that follow a lead byte, and the bounds of the first of them; 0 for what leads nothing. */
+static size_t
+continuation(unsigned char lead, unsigned char *low, unsigned char *high)
+{
+	*low = 0x80;
+	*high = 0xBF;
+	if (lead >= 0xC2 && lead <= 0xDF)
+		return 1;
+	if (lead >= 0xE0 && lead <= 0xEF) {
+		*low = lead == 0xE0 ? 0xA0 : 0x80;
+		*high = lead == 0xED ? 0x9F : 0xBF;
+		return 2;
+	}
+	if (lead >= 0xF0 && lead <= 0xF4) {
+		*low = lead == 0xF0 ? 0x90 : 0x80;
+		*high = lead == 0xF4 ? 0x8F : 0xBF;
+		return 3;
+	}
+	return 0;
+}
+
+size_t
+utf8_valid_prefix(const char *text, size_t size)
+{
+	const unsigned char *bytes = (const unsigned char *)text;
+	size_t at = 0;
+	while (at < size) {
+		if (bytes[at] < 0x80) {
+			at++;
+			continue;
+		}
+		unsigned char low, high;
+		size_t more = continuation(bytes[at], &low, &high);
+		if (more == 0 || size - at <= more || bytes[at + 1] < low || bytes[at + 1] > high)
+			return at;
+		for (size_t i = 2; i <= more; i++)
+			if ((bytes[at + i] & 0xC0) != 0x80)
+				return at;
+		at += more + 1;
+	}
+	return at;
+}
