@@ -180,19 +180,19 @@ follow_definition(struct schema_node *node)
 	node->schema.fingerprint = 0;
 }
 
-const flow_schema *
-schema_group_finish(struct schema_group *group, const flow_schema *root, flow_error *error)
+void
+schema_group_follow(struct schema_group *group)
 {
 	for (struct schema_node *node = group->first; node != NULL; node = node->next)
 		follow_definition(node);
-	for (struct schema_node *node = group->first; node != NULL; node = node->next) {
+}
+
+const flow_schema *
+schema_group_finish(struct schema_group *group, const flow_schema *root)
+{
+	schema_group_follow(group);
+	for (struct schema_node *node = group->first; node != NULL; node = node->next)
 		node->schema.fingerprint = schema_fingerprint(&node->schema);
-		if (node->schema.fingerprint == 0) {
-			schema_group_abandon(group);
-			error_set(error, FLOW_E_MEMORY, "schema: out of memory");
-			return NULL;
-		}
-	}
 	const struct schema_node *node = (const struct schema_node *)root;
 	if (node->group == group)
 		return root;
@@ -265,7 +265,7 @@ schema_with_nullable(const flow_schema *schema, int nullable)
 		schema_group_abandon(group);
 		return NULL;
 	}
-	return schema_group_finish(group, &copy->schema, NULL);
+	return schema_group_finish(group, &copy->schema);
 }
 
 static flow_field *
@@ -336,7 +336,7 @@ schema_make_record(flow_slice name, const flow_field_spec *const *fields, uint32
 		error_set(error, FLOW_E_MEMORY, "record: out of memory");
 		return NULL;
 	}
-	return schema_group_finish(group, &node->schema, error);
+	return schema_group_finish(group, &node->schema);
 }
 
 int

@@ -18,6 +18,7 @@
 
 #define SCHEMA_DEPTH_MAX 64        /* of types in types, in text */
 #define SCHEMA_NAMED_MAX 1000      /* named types in one schema */
+#define SCHEMA_PARTS_MAX 10000u    /* fields of a record, symbols of an enum */
 #define SCHEMA_TEXT_MAX (1u << 20) /* bytes of schema text that are accepted */
 
 struct schema_group;
@@ -41,13 +42,15 @@ struct schema_node *schema_group_node(struct schema_group *group, uint8_t kind);
 void schema_group_complete(struct schema_group *group, struct schema_node *node);
 /* Makes the group hold a schema of another one. Returns 0 if out of memory. */
 int schema_group_hold(struct schema_group *group, const flow_schema *schema);
-/* The same type with another nullability, in this group; NULL: out of memory. */
+/* The same type with another nullability (null first), in this group; NULL: out of memory. */
 struct schema_node *schema_group_nullable(struct schema_group *group, const flow_schema *schema, int nullable);
-/* Computes the fingerprints: the root is ready to be handed out. NULL (the group is gone): out of memory, `error` is set. */
-const flow_schema *schema_group_finish(struct schema_group *group, const flow_schema *root, flow_error *error);
+/* Gives copies the parts of their definitions, which are complete by now. */
+void schema_group_follow(struct schema_group *group);
+/* Does so, and computes the fingerprints: the root is ready to be handed out. */
+const flow_schema *schema_group_finish(struct schema_group *group, const flow_schema *root);
 void schema_group_abandon(struct schema_group *group);
 
-/* Of the normalised JSON form without docs; 0: out of memory. */
+/* Of the JSON form without docs, in which parts are named by their own fingerprint; never 0. */
 uint64_t schema_fingerprint(const flow_schema *schema);
 
 /* A name as Avro allows it: [A-Za-z_][A-Za-z0-9_]*. */

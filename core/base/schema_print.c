@@ -26,6 +26,7 @@ struct defined {
 struct printer {
 	struct schema_sink sink;
 	int docs;
+	int parts_by_fingerprint;
 	int failed; /* out of memory */
 	struct defined *defined;
 	uint32_t defined_count;
@@ -171,7 +172,7 @@ fields_equal(const flow_schema *a, const flow_schema *b)
 		const flow_field *x = a->fields[i], *y = b->fields[i];
 		if (!flow_slice_equal(x->name, y->name) || (x->default_value == NULL) != (y->default_value == NULL))
 			return 0;
-		if (x->schema != y->schema && (x->schema->fingerprint == 0 || x->schema->fingerprint != y->schema->fingerprint))
+		if (x->schema->fingerprint != y->schema->fingerprint)
 			return 0;
 		if (x->default_value != NULL && !value_equal(x->default_value, y->default_value))
 			return 0;
@@ -179,8 +180,7 @@ fields_equal(const flow_schema *a, const flow_schema *b)
 	return 1;
 }
 
-/* The same named type, nullability aside. Fingerprints of a group under construction may be missing; its types are told apart
- * by where their parts lie. */
+/* The same named type, nullability aside: by what it says itself and the fingerprints of its parts. */
 static int
 same_definition(const flow_schema *a, const flow_schema *b)
 {
@@ -228,8 +228,7 @@ find_definition(struct printer *p, const flow_schema *schema, uint32_t *number)
 
 /* ---- Avro JSON ---- */
 
-static void put_json(struct printer *p, const flow_schema *schema, int in_namespace);
-static void put_json_type(struct printer *p, const flow_schema *schema, int in_namespace);
+static void put_part(struct printer *p, const flow_schema *part, int in_namespace);
 
 static void
 put_attribute(struct printer *p, const char *name, flow_slice text)
@@ -274,7 +273,7 @@ put_fields(struct printer *p, const flow_schema *schema, int in_namespace)
 		if (!schema_name_is_plain(field->name))
 			put_attribute(p, "flow.name", field->name);
 		put(p, ",\"type\":");
-		put_json(p, field->schema, in_namespace);
+		put_part(p, field->schema, in_namespace);
 		put_doc_and_aliases(p, field->doc, field->aliases, field->alias_count);
 		if (field->default_value != NULL) {
 			put(p, ",\"default\":");
@@ -301,8 +300,12 @@ put_symbols(struct printer *p, const flow_schema *schema)
 	}
 	if (!all_plain)
 		put(p, "]");
-	if (schema->default_symbol.size != 0)
-		put_attribute(p, "default", schema->default_symbol);
+	for (uint32_t i = 0; schema->default_symbol.size != 0 && i < schema->symbol_count; i++) {
+		if (!flow_slice_equal(schema->symbols[i], schema->default_symbol))
+			continue;
+		put(p, ",\"default\":");
+		put_plain_name(p, symbol_name, schema, i);
+	}
 }
 
 /* Records, enums, and everything that lies in a fixed. */
@@ -369,7 +372,7 @@ static void
 put_container(struct printer *p, const flow_schema *schema, int in_namespace)
 {
 	put(p, schema->kind == FLOW_KIND_LIST ? "{\"type\":\"array\",\"items\":" : "{\"type\":\"map\",\"values\":");
-	put_json(p, schema->element, in_namespace);
+	put_part(p, schema->element, in_namespace);
 	if (schema->logical.size != 0)
 		put_attribute(p, "logicalType", schema->logical);
 	put(p, "}");
@@ -440,6 +443,27 @@ put_json_type(struct printer *p, const flow_schema *schema, int in_namespace)
 	}
 }
 
+/* For the fingerprint: a part by its own; one that has none yet is a named type around the part. */
+static void
+put_fingerprint(struct printer *p, const flow_schema *part)
+{
+	if (part->fingerprint != 0)
+		schema_put_format(&p->sink, "#%016llx", (unsigned long long)part->fingerprint);
+	else
+		schema_put(&p->sink, part->name.data, part->name.size);
+}
+
+static void put_json(struct printer *p, const flow_schema *schema, int in_namespace);
+
+static void
+put_part(struct printer *p, const flow_schema *part, int in_namespace)
+{
+	if (p->parts_by_fingerprint)
+		put_fingerprint(p, part);
+	else
+		put_json(p, part, in_namespace);
+}
+
 static void
 put_json(struct printer *p, const flow_schema *schema, int in_namespace)
 {
@@ -456,8 +480,10 @@ put_json(struct printer *p, const flow_schema *schema, int in_namespace)
 			put(p, i == 0 ? (count == 0 ? "\"null\"" : "\"null\",") : (i == count ? ",\"null\"" : ",\"null\","));
 		else if (i != 0 && i < count)
 			put(p, ",");
-		if (i < count)
-			put_json_type(p, is_union ? schema->branches[i] : schema, in_namespace);
+		if (i < count && is_union)
+			put_part(p, schema->branches[i], in_namespace);
+		else if (i < count)
+			put_json_type(p, schema, in_namespace);
 	}
 	put(p, "]");
 }
@@ -589,10 +615,11 @@ schema_fingerprint(const flow_schema *schema)
 {
 	XXH3_state_t hash;
 	XXH3_64bits_reset(&hash);
-	struct printer p = { .sink = { .hash = &hash } };
-	print(&p, schema, 0);
+	struct defined own;
+	struct printer p = { .sink = { .hash = &hash }, .parts_by_fingerprint = 1, .defined = &own, .defined_capacity = 1 };
+	put_json(&p, schema, 0);
 	uint64_t digest = XXH3_64bits_digest(&hash);
-	return p.failed ? 0 : digest == 0 ? 1 : digest;
+	return digest == 0 ? 1 : digest;
 }
 
 /* The normalised form in memory; NULL: out of memory. */

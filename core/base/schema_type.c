@@ -159,6 +159,8 @@ read_enum(struct type_reader *reader, struct schema_node *node)
 	if (!accept(reader, '('))
 		return fail(reader, "the symbols, like enum(a,b)");
 	uint32_t most = count_elements(reader), count = 0;
+	if (most > SCHEMA_PARTS_MAX)
+		return fail(reader, "fewer symbols");
 	flow_slice *symbols = flow_builder_alloc(schema_group_memory(reader->group), (uint64_t)most * sizeof(*symbols));
 	if (symbols == NULL)
 		return no_memory(reader);
@@ -220,6 +222,8 @@ read_record(struct type_reader *reader, struct schema_node *node)
 	if (!accept(reader, '('))
 		return fail(reader, "the fields, like record(id:int64,name:string?)");
 	uint32_t most = count_elements(reader), count = 0;
+	if (most > SCHEMA_PARTS_MAX)
+		return fail(reader, "fewer fields");
 	flow_field **fields = flow_builder_alloc(schema_group_memory(reader->group), (uint64_t)most * sizeof(*fields));
 	if (fields == NULL)
 		return no_memory(reader);
@@ -343,7 +347,7 @@ schema_parse_type(flow_slice text, flow_error *error)
 	if (type != NULL && reader.at != text.size)
 		type = fail(&reader, "the end");
 	if (type != NULL)
-		return schema_group_finish(reader.group, type, error);
+		return schema_group_finish(reader.group, type);
 	schema_group_abandon(reader.group);
 	return NULL;
 }

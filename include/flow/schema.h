@@ -78,7 +78,7 @@ struct flow_schema {
 	const flow_schema *element;
 	const flow_schema *const *branches; /* never null kinds; the cell's `branch` indexes this */
 	const flow_slice *symbols;
-	uint64_t fingerprint; /* equal content, equal fingerprint (of the JSON form) */
+	uint64_t fingerprint; /* equal content, equal fingerprint; docs do not count. The same in every process */
 	flow_slice logical;   /* a meaning beyond the kind that goes along: "json", "interval", "inet"; else empty */
 	uint32_t null_index; /* nullable: the place of null in Avro's union */
 	uint32_t reserved_2;
