@@ -21,10 +21,10 @@ parse(arena *a, const char *name, const char *const *assignments, problems *list
 
 const flow_options *
 component_options(arena *a, const flow_component *component, const char *scope, const char *name,
-                  const char *const *assignments, problems *list)
+				  const char *const *assignments, problems *list)
 {
 	const flow_option_set *set =
-	    component->option_sets == NULL ? NULL : options_set_of_scope(component->option_sets, scope);
+		component->option_sets == NULL ? NULL : options_set_of_scope(component->option_sets, scope);
 	const flow_option_set *const sets[] = { set, NULL };
 	options_request request = {
 		.sets = sets,

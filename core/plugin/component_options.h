@@ -14,6 +14,6 @@
  * in configuration notation, a bare word is a string. `name` is what is opened, for messages. Everything wrong is added to
  * `list`; NULL: out of memory. */
 const flow_options *component_options(arena *a, const flow_component *component, const char *scope, const char *name,
-                                      const char *const *assignments, problems *list);
+									  const char *const *assignments, problems *list);
 
 #endif

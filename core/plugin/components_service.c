@@ -35,40 +35,40 @@ open_kind(const flow_component *component, const flow_options *options, void *in
 	case FLOW_TABLE: {
 		const flow_table_ops *ops = component->ops;
 		return info == NULL ? error_set(error, FLOW_E_ARGUMENT, "a table is opened with a flow_table_info")
-		                    : ops->open(host, options, info, (flow_table **)instance, error);
+							: ops->open(host, options, info, (flow_table **)instance, error);
 	}
 	case FLOW_STORE: {
 		const flow_store_ops *ops = component->ops;
 		return info == NULL ? error_set(error, FLOW_E_ARGUMENT, "a store is opened with a flow_store_info")
-		                    : ops->open(host, options, info, (flow_store **)instance, error);
+							: ops->open(host, options, info, (flow_store **)instance, error);
 	}
 	default:
 		return error_set(error, FLOW_E_UNSUPPORTED, "components of kind %s cannot be opened by plugins",
-		                 component_kind_name(component->kind));
+						 component_kind_name(component->kind));
 	}
 }
 
 static flow_status
 open_with(arena *a, const flow_component *component, const char *const *assignments, void *info, void **instance,
-          flow_error *error)
+		  flow_error *error)
 {
 	problems *list = problems_create(a);
 	const flow_options *options =
-	    list == NULL ? NULL : component_options(a, component, "", component->id, assignments, list);
+		list == NULL ? NULL : component_options(a, component, "", component->id, assignments, list);
 	if (options == NULL)
 		return error_set(error, FLOW_E_MEMORY, "out of memory");
 	for (size_t i = 0; i < list->count; i++)
 		if (!list->items[i]->warning)
 			return error_set(error, FLOW_E_CONFIG, "%s %s: option %s: %s%s%s", component_kind_name(component->kind),
-			                 component->id, list->items[i]->path == NULL ? "" : list->items[i]->path,
-			                 list->items[i]->message, list->items[i]->suggestion == NULL ? "" : ", did you mean ",
-			                 list->items[i]->suggestion == NULL ? "" : list->items[i]->suggestion);
+							 component->id, list->items[i]->path == NULL ? "" : list->items[i]->path,
+							 list->items[i]->message, list->items[i]->suggestion == NULL ? "" : ", did you mean ",
+							 list->items[i]->suggestion == NULL ? "" : list->items[i]->suggestion);
 	return open_kind(component, options, info, instance, error);
 }
 
 static flow_status
 open_component(uint32_t kind, const char *id, const char *const *assignments, void *info, const void **ops,
-               void **instance, flow_error *error)
+			   void **instance, flow_error *error)
 {
 	const flow_component *component;
 	if (current == NULL)

@@ -68,12 +68,13 @@ read_header(struct elf_file *file, flow_error *error)
 		return status;
 	if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
 		return error_set(error, FLOW_E_CORRUPT, "not an ELF file");
-	if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != OWN_DATA || header->e_machine != OWN_MACHINE)
+	if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != OWN_DATA ||
+		header->e_machine != OWN_MACHINE)
 		return error_set(error, FLOW_E_CORRUPT, "an ELF file for another machine");
 	if (header->e_type != ET_DYN)
 		return error_set(error, FLOW_E_CORRUPT, "an ELF file, but no shared object");
 	if (header->e_shoff == 0 || header->e_shnum == 0 || header->e_shentsize != sizeof(Elf64_Shdr) ||
-	    header->e_shstrndx >= header->e_shnum)
+		header->e_shstrndx >= header->e_shnum)
 		return error_set(error, FLOW_E_CORRUPT, "an ELF file without usable section table");
 	return FLOW_OK;
 }
@@ -105,13 +106,13 @@ compare_name(const struct elf_file *file, const Elf64_Shdr *section, const char 
 
 static flow_status
 read_content(const struct elf_file *file, const Elf64_Shdr *section, uint64_t limit, char **bytes, uint64_t *size,
-             flow_error *error)
+			 flow_error *error)
 {
 	if (section->sh_type == SHT_NOBITS)
 		return error_set(error, FLOW_E_CORRUPT, "the section has no content");
 	if (section->sh_size > limit)
 		return error_set(error, FLOW_E_LIMIT, "the section has %llu bytes, more than %llu",
-		                 (unsigned long long)section->sh_size, (unsigned long long)limit);
+						 (unsigned long long)section->sh_size, (unsigned long long)limit);
 	char *content = memory_allocate(section->sh_size + 1);
 	if (content == NULL)
 		return error_set(error, FLOW_E_MEMORY, "no memory for %llu bytes", (unsigned long long)section->sh_size);

@@ -17,6 +17,6 @@
 /* Reads section `name` of an open file, at most `limit` bytes; *bytes is NUL-terminated behind *size. FLOW_E_CORRUPT: not a
  * 64-bit shared object of this machine, or broken; FLOW_E_NOT_FOUND: no such section; FLOW_E_LIMIT: it is larger. */
 flow_status elf_section_read(int descriptor, const char *name, uint64_t limit, char **bytes, uint64_t *size,
-                             flow_error *error);
+							 flow_error *error);
 
 #endif

@@ -28,8 +28,8 @@ count(int64_t delta)
 {
 	int64_t now = atomic_fetch_add_explicit(&memory_now, delta, memory_order_relaxed) + delta;
 	int_fast64_t peak = atomic_load_explicit(&memory_peak, memory_order_relaxed);
-	while (now > peak && !atomic_compare_exchange_weak_explicit(&memory_peak, &peak, now, memory_order_relaxed,
-	                                                            memory_order_relaxed))
+	while (now > peak &&
+		   !atomic_compare_exchange_weak_explicit(&memory_peak, &peak, now, memory_order_relaxed, memory_order_relaxed))
 		;
 }
 

@@ -34,9 +34,11 @@ check_abi(const plugin_entry *entry, uint32_t abi, flow_error *error)
 {
 	if (abi == FLOW_ABI)
 		return FLOW_OK;
-	return error_set(error, FLOW_E_PLUGIN, "built for ABI %u.%u, and this flowd has ABI %u.%u; build plugin %s %s again with "
-	                 "the SDK of this flowd", abi >> 16, abi & 0xffff, (unsigned)FLOW_ABI_MAJOR,
-	                 (unsigned)FLOW_ABI_MINOR, entry->id, entry->version);
+	return error_set(error, FLOW_E_PLUGIN,
+					 "built for ABI %u.%u, and this flowd has ABI %u.%u; build plugin %s %s again with "
+					 "the SDK of this flowd",
+					 abi >> 16, abi & 0xffff, (unsigned)FLOW_ABI_MAJOR, (unsigned)FLOW_ABI_MINOR, entry->id,
+					 entry->version);
 }
 
 flow_status
@@ -73,7 +75,7 @@ loader_open(const plugin_entry *entry, flow_error *error)
 	void *symbol = dlsym(handle, FLOW_PLUGIN_ENTRY_NAME);
 	if (symbol == NULL) {
 		error_set(error, FLOW_E_PLUGIN, "does not export " FLOW_PLUGIN_ENTRY_NAME ": not a plugin for ABI %u",
-		          (unsigned)FLOW_ABI_MAJOR);
+				  (unsigned)FLOW_ABI_MAJOR);
 		return NULL;
 	}
 	memcpy(&entry_function, &symbol, sizeof(entry_function)); /* ISO C has no such cast */
@@ -90,7 +92,7 @@ loader_open(const plugin_entry *entry, flow_error *error)
 		return NULL;
 	if (plugin->struct_size < FLOW_SIZEOF(flow_plugin)) {
 		error_set(error, FLOW_E_PLUGIN, "its root has struct_size %u, not %u", plugin->struct_size,
-		          FLOW_SIZEOF(flow_plugin));
+				  FLOW_SIZEOF(flow_plugin));
 		return NULL;
 	}
 	return plugin;
@@ -108,7 +110,8 @@ loader_check_manifest(arena *a, const plugin_entry *entry, const flow_plugin *pl
 	const char *actual = flow_manifest_digest(flow_slice_make(text, size));
 	if (stored != NULL && actual != NULL && memcmp(stored, actual, FLOW_MANIFEST_DIGEST_SIZE) == 0)
 		return FLOW_OK;
-	return error_set(error, FLOW_E_PLUGIN, "its manifest is not that of its tables; write it again with flowd-manifest");
+	return error_set(error, FLOW_E_PLUGIN,
+					 "its manifest is not that of its tables; write it again with flowd-manifest");
 }
 
 static flow_status
@@ -126,8 +129,8 @@ check_registration(const flow_plugin *plugin, const char *file, flow_error *erro
 			first = list->items[i]->warning ? NULL : list->items[i];
 		if (first != NULL)
 			status = error_set(error, FLOW_E_PLUGIN, "%s%s%s (%zu in all; flowd plugin check shows them)",
-			                   first->path == NULL ? "" : first->path, first->path == NULL ? "" : ": ", first->message,
-			                   list->errors);
+							   first->path == NULL ? "" : first->path, first->path == NULL ? "" : ": ", first->message,
+							   list->errors);
 	}
 	arena_destroy(scratch);
 	return status;
@@ -180,5 +183,5 @@ loader_load(arena *a, plugin_entry *entry, flow_error *error)
 	if (entry->refused == NULL)
 		return FLOW_OK;
 	return error_set(error, FLOW_E_PLUGIN, "%s: plugin %s %s refused: %s", entry->file, entry->id, entry->version,
-	                 entry->refused);
+					 entry->refused);
 }

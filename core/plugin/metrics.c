@@ -41,9 +41,9 @@ copy(const char *text)
 static char *
 scoped_labels(const char *labels)
 {
-	const char *parts[] = { scope_plugin == NULL ? "" : "plugin=",    scope_plugin == NULL ? "" : scope_plugin,
-		                    scope_instance == NULL ? "" : "instance=", scope_instance == NULL ? "" : scope_instance,
-		                    labels == NULL ? "" : labels };
+	const char *parts[] = { scope_plugin == NULL ? "" : "plugin=", scope_plugin == NULL ? "" : scope_plugin,
+							scope_instance == NULL ? "" : "instance=", scope_instance == NULL ? "" : scope_instance,
+							labels == NULL ? "" : labels };
 	size_t size = 3;
 	for (size_t i = 0; i < FLOW_COUNT(parts); i++)
 		size += strlen(parts[i]);
@@ -51,7 +51,8 @@ scoped_labels(const char *labels)
 	if (text == NULL)
 		return NULL;
 	snprintf(text, size, "%s%s%s%s%s%s%s", parts[0], parts[1], parts[0][0] != '\0' && parts[2][0] != '\0' ? "," : "",
-	         parts[2], parts[3], (parts[0][0] != '\0' || parts[2][0] != '\0') && parts[4][0] != '\0' ? "," : "", parts[4]);
+			 parts[2], parts[3], (parts[0][0] != '\0' || parts[2][0] != '\0') && parts[4][0] != '\0' ? "," : "",
+			 parts[4]);
 	return text;
 }
 
@@ -121,10 +122,10 @@ metrics_visit(void (*visit)(void *context, const metric_view *view), void *conte
 {
 	for (struct flow_metric *metric = atomic_load(&first); metric != NULL; metric = atomic_load(&metric->next)) {
 		metric_view view = { .type = metric->type,
-			                 .name = metric->name,
-			                 .labels = metric->labels,
-			                 .doc = metric->doc,
-			                 .value = atomic_load_explicit(&metric->value, memory_order_relaxed) };
+							 .name = metric->name,
+							 .labels = metric->labels,
+							 .doc = metric->doc,
+							 .value = atomic_load_explicit(&metric->value, memory_order_relaxed) };
 		visit(context, &view);
 	}
 }

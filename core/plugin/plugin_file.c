@@ -36,11 +36,12 @@ check_one(const char *path, const char *what, flow_error *error)
 	if (stat(path, &information) != 0)
 		return error_set(error, status_of_errno(errno), "%s: %s", path, strerror(errno));
 	if (information.st_uid != 0 && information.st_uid != geteuid())
-		return error_set(error, FLOW_E_DENIED, "the %s %s belongs to user %u, neither to root nor to user %u, who runs flowd",
-		                 what, path, (unsigned)information.st_uid, (unsigned)geteuid());
+		return error_set(error, FLOW_E_DENIED,
+						 "the %s %s belongs to user %u, neither to root nor to user %u, who runs flowd", what, path,
+						 (unsigned)information.st_uid, (unsigned)geteuid());
 	if ((information.st_mode & (S_IWGRP | S_IWOTH)) != 0)
 		return error_set(error, FLOW_E_DENIED, "the %s %s may be written by %s; run: chmod go-w %s", what, path,
-		                 (information.st_mode & S_IWOTH) != 0 ? "everybody" : "its group", path);
+						 (information.st_mode & S_IWOTH) != 0 ? "everybody" : "its group", path);
 	return FLOW_OK;
 }
 
@@ -135,9 +136,8 @@ parse(arena *a, flow_slice text, plugin_entry *entry, flow_error *error)
 	json_t *manifest = json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, &where);
 	if (manifest == NULL)
 		return error_set(error, FLOW_E_CORRUPT, "its manifest is no JSON: line %d: %s", where.line, where.text);
-	flow_status status = json_is_object(manifest)
-	                         ? read_json(a, manifest, entry, error)
-	                         : error_set(error, FLOW_E_CORRUPT, "its manifest is no JSON object");
+	flow_status status = json_is_object(manifest) ? read_json(a, manifest, entry, error)
+												  : error_set(error, FLOW_E_CORRUPT, "its manifest is no JSON object");
 	json_decref(manifest);
 	return status;
 }
@@ -151,8 +151,9 @@ read_section(const char *file, char **text, uint64_t *size, flow_error *error)
 	flow_status status = elf_section_read(descriptor, FLOW_MANIFEST_SECTION, FLOW_MANIFEST_MAX, text, size, error);
 	close(descriptor);
 	if (status == FLOW_E_NOT_FOUND)
-		error_set(error, status, "no section " FLOW_MANIFEST_SECTION ": not a plugin of flowd, or not built with "
-		                         "flowd_add_plugin");
+		error_set(error, status,
+				  "no section " FLOW_MANIFEST_SECTION ": not a plugin of flowd, or not built with "
+				  "flowd_add_plugin");
 	return status;
 }
 

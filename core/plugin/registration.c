@@ -19,10 +19,22 @@ struct required {
 	const char *name;
 };
 
-#define ALWAYS(kind, type, name) { kind, 0, 0, offsetof(type, name), #name }
-#define WITH_FLAG(kind, type, flag, name) { kind, flag, 0, offsetof(type, name), #name }
-#define WITH_FUNCTION(kind, type, other, name) { kind, 0, offsetof(type, other), offsetof(type, name), #name }
-#define WITH_BOTH(kind, type, flag, other, name) { kind, flag, offsetof(type, other), offsetof(type, name), #name }
+#define ALWAYS(kind, type, name)                                                                                       \
+	{                                                                                                                  \
+		kind, 0, 0, offsetof(type, name), #name                                                                        \
+	}
+#define WITH_FLAG(kind, type, flag, name)                                                                              \
+	{                                                                                                                  \
+		kind, flag, 0, offsetof(type, name), #name                                                                     \
+	}
+#define WITH_FUNCTION(kind, type, other, name)                                                                         \
+	{                                                                                                                  \
+		kind, 0, offsetof(type, other), offsetof(type, name), #name                                                    \
+	}
+#define WITH_BOTH(kind, type, flag, other, name)                                                                       \
+	{                                                                                                                  \
+		kind, flag, offsetof(type, other), offsetof(type, name), #name                                                 \
+	}
 
 #define SYSTEM(name) ALWAYS(FLOW_SYSTEM, flow_system_ops, name)
 #define SYSTEM_INPUT(name) WITH_FLAG(FLOW_SYSTEM, flow_system_ops, FLOW_SYSTEM_HAS_INPUTS, name)
@@ -38,6 +50,7 @@ struct required {
 #define FUNCTION(name) ALWAYS(FLOW_FUNCTION, flow_function_ops, name)
 #define STORE(name) ALWAYS(FLOW_STORE, flow_store_ops, name)
 
+/* clang-format off */
 static const struct required required_functions[] = {
 	SYSTEM(open), SYSTEM(close), SYSTEM(describe),
 	SYSTEM_INPUT(source_open), SYSTEM_INPUT(source_partitions), SYSTEM_INPUT(source_assign), SYSTEM_INPUT(source_revoke),
@@ -62,6 +75,7 @@ static const struct required required_functions[] = {
 	STORE(open), STORE(close), STORE(write), STORE(get_many), STORE(snapshot_open), STORE(snapshot_close), STORE(iterate),
 	STORE(next_many), STORE(iterator_close),
 };
+/* clang-format on */
 
 int
 registration_is_id(const char *id)
@@ -97,13 +111,14 @@ check_ops(const flow_component *component, const char *file, const char *path, p
 	}
 	memcpy(&struct_size, component->ops, sizeof(struct_size));
 	if (struct_size == 0 || struct_size % sizeof(void *) != 0) {
-		problems_add(list, file, 0, path, "its table of functions has struct_size %u; set it with FLOW_SIZEOF", struct_size);
+		problems_add(list, file, 0, path, "its table of functions has struct_size %u; set it with FLOW_SIZEOF",
+					 struct_size);
 		return;
 	}
 	for (size_t i = 0; i < FLOW_COUNT(required_functions); i++) {
 		const struct required *r = &required_functions[i];
 		if (r->kind == component->kind && (r->flag == 0 || (component->flags & r->flag) != 0) &&
-		    (r->given == 0 || has_function(component->ops, r->given)) && !has_function(component->ops, r->offset))
+			(r->given == 0 || has_function(component->ops, r->given)) && !has_function(component->ops, r->offset))
 			problems_add(list, file, 0, path, "function %s is missing", r->name);
 	}
 }
@@ -139,12 +154,12 @@ check_component(const flow_component *component, size_t index, const char *file,
 {
 	if (component->struct_size < FLOW_SIZEOF(flow_component)) {
 		problems_add(list, file, 0, NULL, "component %zu has struct_size %u; set it with FLOW_SIZEOF", index + 1,
-		             component->struct_size);
+					 component->struct_size);
 		return;
 	}
 	int known_kind = strcmp(flow_kind_name(component->kind), "unknown") != 0;
 	const char *path = arena_format(list->arena, "%s %s", flow_kind_name(component->kind),
-	                                component->id == NULL ? "without id" : component->id);
+									component->id == NULL ? "without id" : component->id);
 	if (path == NULL)
 		path = component->id;
 	if (!known_kind)

@@ -151,7 +151,8 @@ add_folder(registry *r, const char *name, int must, flow_error *error)
 	flow_error reason = { 0 };
 	const char *folder = plugin_file_resolve(r->arena, name, &reason);
 	if (folder == NULL) {
-		flow_status status = must ? error_set(error, FLOW_E_NOT_FOUND, "plugin folder %s", error_message(&reason)) : FLOW_OK;
+		flow_status status =
+			must ? error_set(error, FLOW_E_NOT_FOUND, "plugin folder %s", error_message(&reason)) : FLOW_OK;
 		error_clear(&reason);
 		return status;
 	}
@@ -340,11 +341,11 @@ nobody_has(const registry *r, uint32_t kind, const char *id, flow_error *error)
 	size_t count = registry_ids(r, kind, ids, IDS_MAX);
 	const char *nearest = distance_nearest(id, ids, count < IDS_MAX ? count : IDS_MAX);
 	error_set(error, FLOW_E_NOT_FOUND, "no plugin has the %s %s%s%s", flow_kind_name(kind), id,
-	          nearest == NULL ? "" : ", did you mean ", nearest == NULL ? "" : nearest);
+			  nearest == NULL ? "" : ", did you mean ", nearest == NULL ? "" : nearest);
 	for (size_t i = 0; error != NULL && i < r->count; i++)
 		if (r->entries[i]->refused != NULL && r->entries[i]->component_count == 0)
 			error_set(error, FLOW_E_NOT_FOUND, "%s; %s was refused: %s", error_message(error), r->entries[i]->file,
-			          r->entries[i]->refused);
+					  r->entries[i]->refused);
 	return FLOW_E_NOT_FOUND;
 }
 
@@ -366,7 +367,7 @@ registry_component(registry *r, uint32_t kind, const char *id, const flow_compon
 			return FLOW_OK;
 	}
 	return error_set(error, FLOW_E_INTERNAL, "%s: %s %s is in its manifest, but not in its tables", entry->file,
-	                 flow_kind_name(kind), id);
+					 flow_kind_name(kind), id);
 }
 
 flow_status

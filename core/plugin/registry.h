@@ -32,9 +32,9 @@ typedef struct plugin_entry {
 	uint32_t abi;
 	const manifest_component *components;
 	size_t component_count;
-	const char *refused;        /* why it cannot be used, or NULL */
-	const char *manifest;       /* the JSON text */
-	const flow_plugin *loaded;  /* NULL: not loaded (yet) */
+	const char *refused;       /* why it cannot be used, or NULL */
+	const char *manifest;      /* the JSON text */
+	const flow_plugin *loaded; /* NULL: not loaded (yet) */
 } plugin_entry;
 
 /* `directories` is NULL-terminated, may be NULL. */
@@ -48,7 +48,7 @@ const plugin_entry *registry_find_plugin(const registry *r, const char *id);
 /* Loads (if needed) the plugin that has the component. FLOW_E_NOT_FOUND: nobody has it (the message names the nearest id);
  * FLOW_E_PLUGIN: it is there but refused (file, plugin, reason). */
 flow_status registry_component(registry *r, uint32_t kind, const char *id, const flow_component **component,
-                               flow_error *error);
+							   flow_error *error);
 /* Ids of all components of a kind, from the manifests; sorted. Fills up to `capacity`, returns how many there are. */
 size_t registry_ids(const registry *r, uint32_t kind, const char **ids, size_t capacity);
 /* Loads one file that may not be on the path (an application plugin, `flowd plugin check FILE.so`). */

@@ -29,8 +29,8 @@ typedef struct flow_http_route {
 	const char *resource; /* of the pattern, like "topic:{namespace}:{topic}", for authorisation; or NULL */
 	const char *doc;      /* for the OpenAPI description */
 	uint64_t max_body;    /* bytes; 0: the server's limit */
-	/* [any] blocking-ok (a pool of threads). Called once the head is there. Reads the body with flow_http.read, answers with reply_*; may return before the
-	 * answer is complete. A failure becomes a reply with a fitting status, unless one has begun. */
+	/* [any] blocking-ok (a pool of threads). Called once the head is there. Reads the body with flow_http.read, answers with
+	 * reply_*; may return before the answer is complete. A failure becomes a reply with a fitting status, unless one has begun. */
 	flow_status (*handle)(void *self, flow_http_request *request, flow_error *error);
 } flow_http_route;
 
@@ -49,7 +49,7 @@ typedef struct flow_http {
 	/* [any] One reply: begin, headers, body pieces (back-pressure: FLOW_AGAIN, `writable` is called), end. */
 	flow_status (*reply_begin)(flow_http_request *request, uint32_t status, const char *content_type);
 	flow_status (*reply_header)(flow_http_request *request, const char *name, flow_slice value);
-	/* FLOW_OK: taken (copied). FLOW_AGAIN: nothing taken, `writable` follows, offer it again. Negative: the client has gone. */
+	/* [any] FLOW_OK: taken (copied). FLOW_AGAIN: nothing taken, `writable` follows, offer it again. Negative: the client has gone. */
 	flow_status (*reply_write)(flow_http_request *request, flow_slice piece);
 	/* [any] Completes the reply. `failed` 1: break the connection so that the client sees a cut. */
 	void (*reply_end)(flow_http_request *request, int failed);

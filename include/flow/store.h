@@ -45,9 +45,8 @@ typedef struct flow_store_ops {
 	flow_status (*open)(const flow_host *host, const flow_options *options, const flow_store_info *info,
 	                    flow_store **store, flow_error *error); /* [main] blocking-ok */
 	void (*close)(flow_store *store);                           /* [main] blocking-ok */
-	/* [any] blocking-ok */
-	/* In order, whole. Readable at once. `sync` covers all earlier writes too; count 0 is allowed. After a failure the outcome is
-	 * unknown until the store is opened again. DELETE_RANGE with an empty value: to the end. */
+	/* [any] blocking-ok. In order, whole. Readable at once. `sync` covers all earlier writes too; count 0 is allowed. After a
+	 * failure the outcome is unknown until the store is opened again. DELETE_RANGE with an empty value: to the end. */
 	flow_status (*write)(flow_store *store, const flow_store_write *writes, uint64_t count, int sync,
 	                     flow_error *error);
 	/* [any] blocking-ok. values[i] lives in `memory`; data NULL: not there (an empty value has data). `snapshot` NULL: the newest state. */

@@ -173,7 +173,8 @@ typedef struct flow_system_ops {
 	/* [task] Holds back / goes on with a partition; the source itself is still serviced. */
 	void (*source_pause)(flow_source *source, uint32_t partition, int paused);
 	/* [task] blocking-ok only if info->blocking. Adds rows of one partition to the (empty) builder and sets
-	 * builder->partition. Called at least once a second, also when everything is paused. FLOW_OK: rows were added. FLOW_AGAIN: nothing now, wake will be called (or, blocking: the wait
+	 * builder->partition. Called at least once a second, also when everything is paused.
+	 * FLOW_OK: rows were added. FLOW_AGAIN: nothing now, wake will be called (or, blocking: the wait
 	 * timed out; wait at most 100 ms). FLOW_END: builder->partition names an assigned partition that has ended for
 	 * good; no rows. Rows of the last piece come with FLOW_OK before. FLOW_CHANGED: the partitions
 	 * changed; a self-assigned one that is gone is released by the host: drained, checkpointed, source_released. On a failure the

@@ -1,7 +1,8 @@
 /*
  * flow/table.h - component kind `table`: keyed rows that functions and the graph read and write.
  *
- * One instance serves all tasks of the process, so every call is [any]; with flow_table_info.blocking also blocking-ok. Results are per record, never one for the batch;
+ * One instance serves all tasks of the process, so every call is [any]; with flow_table_info.blocking also blocking-ok.
+ * Results are per record, never one for the batch;
  * FLOW_E_NOT_FOUND is a status, not an error. Keys come in two forms side by side: canonical bytes (what the host
  * computes for keyed rows: flow_batch.key_bytes) and, for tables that need the parts, the values they were made from.
  *

@@ -226,10 +226,11 @@ flow_manifest_digest(flow_slice manifest)
 		return NULL;
 	const char *member = manifest.data + manifest.size - tail;
 	const char *digest = member + sizeof(digest_member) - 1;
-	if (memcmp(member, digest_member, sizeof(digest_member) - 1) != 0 || memcmp(digest + FLOW_MANIFEST_DIGEST_SIZE, "\"}", 2))
+	if (memcmp(member, digest_member, sizeof(digest_member) - 1) != 0 ||
+		memcmp(digest + FLOW_MANIFEST_DIGEST_SIZE, "\"}", 2))
 		return NULL;
 	char expected[FLOW_MANIFEST_DIGEST_SIZE + 1];
 	snprintf(expected, sizeof(expected), "%016llx",
-	         (unsigned long long)digest_add(DIGEST_START, manifest.data, manifest.size - tail));
+			 (unsigned long long)digest_add(DIGEST_START, manifest.data, manifest.size - tail));
 	return memcmp(digest, expected, FLOW_MANIFEST_DIGEST_SIZE) == 0 ? digest : NULL;
 }

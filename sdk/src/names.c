@@ -4,9 +4,15 @@
 #include "flow_sdk/manifest.h"
 
 static const char *const kind_names[] = {
-	[FLOW_SYSTEM] = "system",       [FLOW_SERDE] = "serde",         [FLOW_TRANSFORMER] = "transformer",
-	[FLOW_EXPANDER] = "expander",   [FLOW_TABLE] = "table",         [FLOW_CONNECTOR] = "connector",
-	[FLOW_FUNCTION] = "function",   [FLOW_APPLICATION] = "application", [FLOW_STORE] = "store",
+	[FLOW_SYSTEM] = "system",
+	[FLOW_SERDE] = "serde",
+	[FLOW_TRANSFORMER] = "transformer",
+	[FLOW_EXPANDER] = "expander",
+	[FLOW_TABLE] = "table",
+	[FLOW_CONNECTOR] = "connector",
+	[FLOW_FUNCTION] = "function",
+	[FLOW_APPLICATION] = "application",
+	[FLOW_STORE] = "store",
 };
 
 static const struct {
@@ -35,15 +41,12 @@ static const struct {
 };
 
 static const char *const option_type_names[] = {
-	[FLOW_OPTION_STRING] = "string",     [FLOW_OPTION_PATH] = "path",
-	[FLOW_OPTION_INT] = "int",           [FLOW_OPTION_FLOAT] = "float",
-	[FLOW_OPTION_BOOL] = "bool",         [FLOW_OPTION_SIZE] = "size",
-	[FLOW_OPTION_DURATION] = "duration", [FLOW_OPTION_ENUM] = "enum",
-	[FLOW_OPTION_LIST] = "list",         [FLOW_OPTION_MAP] = "map",
-	[FLOW_OPTION_SECRET] = "secret",     [FLOW_OPTION_REFERENCE] = "reference",
-	[FLOW_OPTION_DATETIME] = "datetime", [FLOW_OPTION_GROUP] = "group",
-	[FLOW_OPTION_EXPRESSION] = "expression", [FLOW_OPTION_TYPE] = "type",
-	[FLOW_OPTION_ANY] = "any",
+	[FLOW_OPTION_STRING] = "string",     [FLOW_OPTION_PATH] = "path",     [FLOW_OPTION_INT] = "int",
+	[FLOW_OPTION_FLOAT] = "float",       [FLOW_OPTION_BOOL] = "bool",     [FLOW_OPTION_SIZE] = "size",
+	[FLOW_OPTION_DURATION] = "duration", [FLOW_OPTION_ENUM] = "enum",     [FLOW_OPTION_LIST] = "list",
+	[FLOW_OPTION_MAP] = "map",           [FLOW_OPTION_SECRET] = "secret", [FLOW_OPTION_REFERENCE] = "reference",
+	[FLOW_OPTION_DATETIME] = "datetime", [FLOW_OPTION_GROUP] = "group",   [FLOW_OPTION_EXPRESSION] = "expression",
+	[FLOW_OPTION_TYPE] = "type",         [FLOW_OPTION_ANY] = "any",
 };
 
 const char *

@@ -46,7 +46,8 @@ static void
 print_decimal(FILE *to, const flow_decimal *decimal)
 {
 	if (decimal->special != 0) {
-		fprintf(to, "\"%s%s\"", decimal->negative ? "-" : "", decimal->special == FLOW_DECIMAL_NAN ? "NaN" : "Infinity");
+		fprintf(to, "\"%s%s\"", decimal->negative ? "-" : "",
+				decimal->special == FLOW_DECIMAL_NAN ? "NaN" : "Infinity");
 		return;
 	}
 	char *buffer = malloc((size_t)decimal->count + 128);
@@ -281,8 +282,8 @@ parse_string(flow_builder *memory, const flow_schema *schema, const json_t *json
 		assert_int_equal(flow_parse_time(slice, schema->unit, &value), FLOW_OK);
 		return value;
 	case FLOW_KIND_TIMESTAMP:
-		assert_int_equal(
-		    flow_parse_timestamp(slice, schema->unit, (schema->flags & FLOW_SCHEMA_ZONED) != 0, &value), FLOW_OK);
+		assert_int_equal(flow_parse_timestamp(slice, schema->unit, (schema->flags & FLOW_SCHEMA_ZONED) != 0, &value),
+						 FLOW_OK);
 		return value;
 	case FLOW_KIND_FLOAT32:
 	case FLOW_KIND_FLOAT64:
@@ -338,7 +339,8 @@ parse_map(flow_builder *memory, const flow_schema *element, json_t *json)
 	json_t *item;
 	map->count = 0;
 	map->entries = entries;
-	json_object_foreach(json, name, item) {
+	json_object_foreach(json, name, item)
+	{
 		uint32_t size = (uint32_t)strlen(name);
 		entries[map->count].key = flow_string(memcpy(room(memory, size), name, size), size);
 		entries[map->count++].value = parse_value(memory, element, item);

@@ -64,7 +64,7 @@ fixture_try_options(fixture *f, const flow_component *component, const char *sco
 		if (!list->items[i]->warning) {
 			const problem *p = list->items[i];
 			error_set(&f->error, FLOW_E_CONFIG, "%s: %s%s%s", p->path == NULL ? "" : p->path, p->message,
-			          p->suggestion == NULL ? "" : ", did you mean ", p->suggestion == NULL ? "" : p->suggestion);
+					  p->suggestion == NULL ? "" : ", did you mean ", p->suggestion == NULL ? "" : p->suggestion);
 			return NULL;
 		}
 	return options;
@@ -90,7 +90,7 @@ fixture_schema(fixture *f, const char *text)
 {
 	flow_slice slice = flow_slice_of(text);
 	const flow_schema *schema =
-	    strchr("{[\"", text[0]) != NULL ? schema_parse_json(slice, &f->error) : schema_parse_type(slice, &f->error);
+		strchr("{[\"", text[0]) != NULL ? schema_parse_json(slice, &f->error) : schema_parse_type(slice, &f->error);
 	if (schema == NULL)
 		fail_msg("%s", error_message(&f->error));
 	fixture_on_destroy(f, release_schema, (void *)(uintptr_t)schema);

@@ -28,7 +28,7 @@
 
 typedef struct fixture {
 	registry *registry;
-	arena *arena;     /* for the test's own things too */
+	arena *arena; /* for the test's own things too */
 	batch_pool *pool;
 	flow_error error; /* of the last fixture_try_ call */
 } fixture;
@@ -41,10 +41,10 @@ void fixture_on_destroy(fixture *f, void (*release)(void *owner), void *owner);
 const flow_component *fixture_component(fixture *f, uint32_t kind, const char *id);
 /* Options of one scope ("" is the component itself); nested names by dots ("window.tumbling=1h"). NULL-terminated, or NULL. */
 const flow_options *fixture_options(fixture *f, const flow_component *component, const char *scope,
-                                    const char *const *assignments);
+									const char *const *assignments);
 /* NULL: the text of the first problem is in f->error. */
 const flow_options *fixture_try_options(fixture *f, const flow_component *component, const char *scope,
-                                        const char *const *assignments);
+										const char *const *assignments);
 /* Short form ("record(id:int64,name:string?)"), or Avro schema JSON if it starts with '{', '[' or '"'. Released with the fixture. */
 const flow_schema *fixture_schema(fixture *f, const char *text);
 /* Rows from JSON lines (support/batch_text.h). */
@@ -94,7 +94,7 @@ typedef struct fixture_decoding {
 	uint32_t batch_rows;    /* 0: FLOW_BATCH_ROWS */
 	const uint32_t *fields; /* projection; NULL: all */
 	uint64_t field_count;
-	uint32_t restore_each;  /* save, close, open and restore the decoder behind every window */
+	uint32_t restore_each; /* save, close, open and restore the decoder behind every window */
 } fixture_decoding;
 
 /* A whole byte stream. The memory behind each window is exactly what the ABI promises, so that ASan sees every byte too many. */
@@ -108,8 +108,8 @@ const char *fixture_rows_text(fixture_rows *rows);
 typedef struct fixture_bytes {
 	const char *data; /* NUL-terminated behind size */
 	uint64_t size;
-	uint64_t *ends;         /* records: end of each selected row; NULL for byte streams */
-	flow_status *statuses;  /* one a selected row */
+	uint64_t *ends;        /* records: end of each selected row; NULL for byte streams */
+	flow_status *statuses; /* one a selected row */
 } fixture_bytes;
 
 /* A byte stream with begin and end (if `flags` has FLOW_SERDE_STREAM and `records` is 0), or one run of bytes a record. */

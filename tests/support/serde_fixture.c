@@ -38,7 +38,7 @@ fixture_try_serde_open(fixture *f, const char *id, const char *const *assignment
 		return FLOW_E_CONFIG;
 	*serde = (fixture_serde){ .fixture = f, .ops = component->ops, .flags = component->flags };
 	uint32_t use = (FLOW_CAN(serde->ops, decoder_open) ? FLOW_SERDE_DECODES : 0) |
-	               (FLOW_CAN(serde->ops, encoder_open) ? FLOW_SERDE_ENCODES : 0);
+				   (FLOW_CAN(serde->ops, encoder_open) ? FLOW_SERDE_ENCODES : 0);
 	flow_status status = serde->ops->open(&host_services, options, use, &serde->serde, &f->error);
 	if (status != FLOW_OK)
 		return status;
@@ -150,9 +150,9 @@ static flow_decoder *
 open_decoder(fixture_serde *serde, const fixture_decoding *how)
 {
 	flow_decoder_request request = { .struct_size = FLOW_SIZEOF(flow_decoder_request),
-		                             .place = flow_slice_of("test"),
-		                             .fields = how->fields,
-		                             .field_count = how->field_count };
+									 .place = flow_slice_of("test"),
+									 .fields = how->fields,
+									 .field_count = how->field_count };
 	flow_decoder *decoder = NULL;
 	if (serde->ops->decoder_open(serde->serde, &request, &decoder, &serde->fixture->error) != FLOW_OK)
 		fail_msg("%s", error_message(&serde->fixture->error));
@@ -202,11 +202,11 @@ decode_window(struct stream *s)
 		memcpy(memory, s->bytes + s->begin, size);
 	memset(memory + size, '"', WINDOW_TAIL); /* what a reader beyond the end would like to find */
 	flow_window window = { .struct_size = FLOW_SIZEOF(flow_window),
-		                   .final = s->end == s->size,
-		                   .data = memory,
-		                   .size = size,
-		                   .offset = (int64_t)s->begin,
-		                   .consumed = UINT64_MAX };
+						   .final = s->end == s->size,
+						   .data = memory,
+						   .size = size,
+						   .offset = (int64_t)s->begin,
+						   .consumed = UINT64_MAX };
 	assert_int_equal(s->builder->ops->adopt(s->builder, free, memory, 0), FLOW_OK);
 	uint64_t rejected = s->rows->rejection_count;
 	s->rows->status = s->serde->ops->decode(s->decoder, &window, s->builder, &s->serde->fixture->error);
@@ -232,7 +232,7 @@ decode_stream(struct stream *s)
 		if (s->end == s->size) {
 			if (s->begin < s->size)
 				fail_msg("%llu bytes of the final window were neither used nor rejected",
-				         (unsigned long long)(s->size - s->begin));
+						 (unsigned long long)(s->size - s->begin));
 			return;
 		}
 		s->end = s->size - s->end < step ? s->size : s->end + step;
@@ -274,7 +274,8 @@ raw_batch(fixture *f, const flow_slice *records, uint32_t count)
 	assert_non_null(builder);
 	builder->flags = FLOW_BATCH_RAW;
 	for (uint32_t i = 0; i < count; i++) {
-		const char *data = records[i].data == NULL ? NULL : flow_builder_copy(builder, records[i].data, records[i].size);
+		const char *data =
+			records[i].data == NULL ? NULL : flow_builder_copy(builder, records[i].data, records[i].size);
 		flow_builder_add(builder, data == NULL ? flow_null() : flow_bytes(data, (uint32_t)records[i].size));
 	}
 	batch_head head = { .input = UINT32_MAX };

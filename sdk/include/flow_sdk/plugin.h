@@ -1,5 +1,6 @@
 /*
- * flow_sdk/plugin.h - small conveniences over the ABI for plugin authors: errors and log lines with printf arguments.
+ * flow_sdk/plugin.h - small conveniences over the ABI for plugin authors: errors and log lines with printf arguments,
+ * memory, the entry function.
  */
 #ifndef FLOW_SDK_PLUGIN_H
 #define FLOW_SDK_PLUGIN_H
@@ -41,6 +42,19 @@ flow_new(const flow_host *host, uint64_t size)
 		memset(memory, 0, size);
 	return memory;
 }
+
+/* The plugin's root and the one function that it exports, once in a plugin. `components` is NULL-terminated; `init` and `deinit` may
+ * be NULL. */
+#define FLOW_DEFINE_PLUGIN(id, version, license, components, init, deinit)                                             \
+	static const flow_plugin flow_plugin_root = {                                                                      \
+		FLOW_SIZEOF(flow_plugin), FLOW_ABI, id, version, license, components, init, deinit, 0                          \
+	};                                                                                                                 \
+	FLOW_EXPORT const flow_plugin *FLOW_PLUGIN_ENTRY(uint32_t host_abi);                                               \
+	FLOW_EXPORT const flow_plugin *FLOW_PLUGIN_ENTRY(uint32_t host_abi)                                                \
+	{                                                                                                                  \
+		(void)host_abi;                                                                                                \
+		return &flow_plugin_root;                                                                                      \
+	}
 
 #ifdef __cplusplus
 }
