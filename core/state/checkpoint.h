@@ -3,7 +3,8 @@
  *
  * Layout of the state directory: LOCK (pid of the owner, flock), FORMAT (version, job, run id), and either CHECKPOINT (jobs without
  * keyed state: one file, replaced atomically with sync, checksummed) or store/ (the store component: space 0 keyed state and
- * timers, space 1 the records below). tables/<name>/ belong to local tables.
+ * timers, space 1 the records below, spaces 2 and 3 puts and deletes that are pending). tables/<name>/ belong to local tables.
+ * A job that gets its first keyed state takes its CHECKPOINT along into the store; the way back needs `fresh`.
  *
  * A checkpoint record: format version, plan's state id with names for a readable difference, epoch, run id, positions (input,
  * partition id, position bytes, decoder state, ended), watermarks, prepared handles (output, task, bytes), flags (final, finished);
@@ -11,6 +12,9 @@
  *
  * With a one-phase sink the record and deltas of N go to a pending area first (checkpoint_write with pending 1), are applied when
  * the sink has committed (checkpoint_apply), or dropped (checkpoint_drop).
+ *
+ * After a failed write it is unknown what is on disk: every further call fails until checkpoint_load, which reads it again (and
+ * opens the store anew: destroy all task states and release all deltas before).
  *
  * Threads: the control thread. All calls may block.
  */
@@ -48,6 +52,7 @@ typedef struct checkpoint_identity {
 	flow_slice name;
 	flow_slice layout; /* key type and slot layouts, as text; inputs: empty */
 	uint32_t state_id; /* ids stay with names over plans */
+	uint32_t id_count; /* ids in use from state_id on: the operator's states and its timers; inputs: 0 */
 } checkpoint_identity;
 
 typedef struct checkpoint {
@@ -78,7 +83,7 @@ typedef struct checkpoint_store_request {
 } checkpoint_store_request;
 
 /* Creates the directory, locks it (FLOW_E_LOCKED names the owner's pid), opens or makes the store. A directory of another job or a
- * newer format is FLOW_E_CONFLICT. */
+ * newer format is FLOW_E_CONFLICT, also with `fresh`. Component and options are used until the store is closed. */
 flow_status checkpoint_store_open(const checkpoint_store_request *request, checkpoint_store **store, flow_error *error);
 void checkpoint_store_close(checkpoint_store *store);
 const state_backend *checkpoint_store_backend(const checkpoint_store *store); /* ops NULL: none */
@@ -88,7 +93,8 @@ const uint8_t *checkpoint_store_run_id(const checkpoint_store *store);         /
  * file and offset. */
 flow_status checkpoint_load(checkpoint_store *store, const checkpoint **applied, const checkpoint **pending,
                             flow_error *error);
-/* One atomic, synced write of record and deltas. `pending` 1: into the pending area. */
+/* One atomic, synced write of record and deltas; the store fills in the run id. `pending` 1: into the pending area. Epochs grow;
+ * FLOW_E_CONFLICT while an epoch is pending or the applied one has handles that are not recorded as committed. */
 flow_status checkpoint_write(checkpoint_store *store, const checkpoint *record, state_delta *const *deltas, uint64_t delta_count,
                              int pending, flow_error *error);
 flow_status checkpoint_apply(checkpoint_store *store, flow_error *error); /* pending -> applied, synced */
@@ -97,10 +103,11 @@ flow_status checkpoint_drop(checkpoint_store *store, flow_error *error);  /* pen
 flow_status checkpoint_mark_committed(checkpoint_store *store, uint64_t epoch, int finished, flow_error *error);
 /* Drops the state of one operator (`--drop-state NAME`); FLOW_E_NOT_FOUND names what there is. */
 flow_status checkpoint_drop_state(checkpoint_store *store, const char *name, flow_error *error);
-/* Discards everything; a new run id. */
+/* Discards everything, local tables included (close them before); a new run id. */
 flow_status checkpoint_reset(checkpoint_store *store, flow_error *error);
 
-/* Encoding of the record, for the fuzzer and `flowd state ls`. Decoding checks every length. */
+/* Encoding of the record, for the fuzzer and `flowd state ls`. Decoding checks every length; texts of the record point into
+ * `bytes`, the rest lies in `memory`. */
 flow_status checkpoint_encode(const checkpoint *record, flow_buffer *buffer);
 flow_status checkpoint_decode(flow_slice bytes, arena *memory, const checkpoint **record, flow_error *error);
 
