@@ -49,6 +49,7 @@ typedef struct plan_serde {
 	const flow_component *component; /* NULL: none (decoded system, or no key) */
 	const flow_serde_ops *ops;
 	flow_serde *instance;
+	const flow_options *options;
 	const flow_schema *schema;       /* decoded; for outputs: what is written */
 } plan_serde;
 
@@ -72,6 +73,7 @@ typedef struct plan_stream {
 	uint32_t delivery;            /* output: FLOW_DELIVERY_* that the plan gives it */
 	uint32_t volatile_reader;     /* input: feeds a table that does not survive: read from the start at each run */
 	uint32_t task_count;          /* tasks that read or write it */
+	uint32_t delete_committed;    /* input: tell the system which records are behind a checkpoint */
 	const uint32_t *fields;       /* input: projection for the decoder; NULL: all */
 	uint64_t field_count;
 	const setting *place;
@@ -106,15 +108,18 @@ typedef struct plan_operator {
 	const flow_options *options;
 	void *binding;
 	flow_function_plan function;
-	uint32_t state_id;           /* first id of its states in the store: state i is state_id + i; PLAN_NONE: stateless */
-	/* Key-by: one or more expressions, compiled against the input's schema. */
+	/* First id of its states in the store: state i is state_id + i, timers are behind them. Made from the operator's name, so that it
+	 * stays when the plan changes. PLAN_NONE: stateless. */
+	uint32_t state_id;
+	/* Key-by: one or more expressions, compiled against the input's schema. One: its value is the key; several: a record of them.
+	 * A record for which one of them is null has a null key, which is a record error. */
 	flow_expression *const *keys;
 	uint32_t key_count;
 	/* Event time. */
 	flow_expression *event_time;
 	int64_t out_of_order; /* microseconds */
 	int64_t idle_after;
-	uint32_t late;        /* window operators: RECORD_ERRORS_* for late records, 0: the default of the design */
+	uint32_t late;        /* by event time: RECORD_ERRORS_* for late records; else 0 */
 	const setting *place;
 } plan_operator;
 
@@ -161,11 +166,30 @@ typedef struct plan {
 	uint32_t has_state;    /* keyed state or timers: needs a store */
 	uint32_t needs_epochs; /* some sink prepares */
 	uint32_t max_parallelism; /* key groups */
+	uint32_t parallelism;     /* tasks of keyed stages */
+	uint32_t workers;         /* threads */
 	const flow_options *job_options; /* job.*: see graph/job_options.h */
 	const flow_component *state_store; /* store component for keyed state; NULL: not needed */
 	const flow_options *state_store_options;
 	config *config;
 } plan;
+
+/* Records of the dead letters: fields by index. */
+#define DEAD_LETTER_TIME 0       /* timestamp: when it was rejected */
+#define DEAD_LETTER_JOB 1        /* string */
+#define DEAD_LETTER_OPERATOR 2   /* string: its name in the plan */
+#define DEAD_LETTER_STREAM 3     /* string?: id of the input it came from */
+#define DEAD_LETTER_PLACE 4      /* string?: the file ... */
+#define DEAD_LETTER_PARTITION 5  /* int64? */
+#define DEAD_LETTER_ORDINAL 6    /* int64? */
+#define DEAD_LETTER_LINE 7       /* int64? */
+#define DEAD_LETTER_FIELD 8      /* string? */
+#define DEAD_LETTER_STATUS 9     /* string: "FLOW_E_DECODE" */
+#define DEAD_LETTER_REASON 10    /* string */
+#define DEAD_LETTER_RAW 11       /* string?: the record's bytes; base64 where they are no valid UTF-8 */
+#define DEAD_LETTER_RAW_BASE64 12 /* bool */
+#define DEAD_LETTER_KEY 13       /* string?: the key as JSON text */
+#define DEAD_LETTER_FIELDS 14
 
 /* How much the planner may look at. */
 #define PLAN_OFFLINE 1u /* nothing outside of this process beyond reading configured local files' headers */

@@ -70,7 +70,9 @@ typedef struct flow_stream_description {
 	const flow_schema *schema;
 	const flow_schema *key_schema;
 	uint32_t max_writers;     /* output: writers in parallel; 0 = any number */
-	uint32_t ordered_by_ordinal; /* reserved, 0 */
+	/* input of byte streams: 1: its first bytes may be read while planning (a CSV header), by opening a source and closing it again,
+	 * which takes nothing away; with request->offline only where that looks at nothing but local files. */
+	uint32_t sample;
 } flow_stream_description;
 
 #define FLOW_DELIVERY_AT_LEAST_ONCE 1

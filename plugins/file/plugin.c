@@ -106,6 +106,7 @@ describe_input(flow_system *system, const flow_stream_request *request, flow_str
                flow_error *error)
 {
 	description->bounded = 1;
+	description->sample = !path_is_stream(flow_option_text(request->options, "path").data);
 	description->partition_count = FLOW_PARTITIONS_UNKNOWN;
 	if (request->offline)
 		return FLOW_OK;

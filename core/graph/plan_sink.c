@@ -1,0 +1,161 @@
+/* Sinks: what is written must fit the output's serde; and the dead letters, which are one. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/schema.h"
+#include "graph/planner.h"
+
+/* Problems are those of the step that writes. */
+static int
+check_side(planner *p, const plan_stream *stream, const plan_serde *serde, const flow_schema *schema, const char *side,
+           const setting *place)
+{
+	if (serde->component == NULL)
+		return 1;
+	flow_error error = { 0 };
+	if (!FLOW_CAN(serde->ops, check_encodable) ||
+	    serde->ops->check_encodable(serde->instance, schema, &error) == FLOW_OK)
+		return 1;
+	problem_at(p->problems, place, "output '%s': serde '%s' cannot take these %s: %s", stream->id, serde->component->id, side,
+	           error_message(&error));
+	error_clear(&error);
+	return 0;
+}
+
+static int
+check_dictated(planner *p, const plan_stream *stream, const flow_schema *schema, const setting *place)
+{
+	const flow_schema *wanted = stream->description.schema;
+	if (wanted == NULL || schema_equal(wanted, schema))
+		return 1;
+	problem_at(p->problems, place, "output '%s' takes %s, but the records are %s", stream->id, planner_schema_text(p, wanted),
+	           planner_schema_text(p, schema));
+	return 0;
+}
+
+static int
+check_same(planner *p, const plan_stream *stream, const flow_schema *schema, const setting *place)
+{
+	if (stream->schema == NULL || schema_equal(stream->schema, schema))
+		return 1;
+	problem_at(p->problems, place, "output '%s' gets %s here, but %s from another step; one output takes one type", stream->id,
+	           planner_schema_text(p, schema), planner_schema_text(p, stream->schema));
+	return 0;
+}
+
+static uint32_t
+sink_node(planner *p, uint32_t index, uint32_t kind)
+{
+	plan_stream *stream = &p->plan->streams[index];
+	if (p->sink_nodes[index] != PLAN_NONE)
+		return p->sink_nodes[index];
+	uint32_t number = planner_add_node(p, kind, GRAPH_NONE, 3, stream->place);
+	if (number == PLAN_NONE)
+		return PLAN_NONE;
+	plan_node *node = p->nodes[number];
+	p->sink_nodes[index] = number;
+	node->base_name = stream->id;
+	node->operator.stream = index;
+	node->operator.title = planner_owned_format(p, "write %s", stream->id);
+	node->operator.record_errors = stream->record_errors;
+	return number;
+}
+
+static int
+settle_output(planner *p, plan_stream *stream, const flow_schema *schema, const flow_schema *key_schema, const setting *place)
+{
+	int good = check_dictated(p, stream, schema, place) && check_same(p, stream, schema, place) &&
+	           check_side(p, stream, &stream->value, schema, "records", place);
+	if (key_schema != NULL)
+		good &= check_side(p, stream, &stream->key, key_schema, "keys", place);
+	if (!good)
+		return 0;
+	stream->schema = schema;
+	stream->value.schema = schema;
+	stream->key_schema = stream->key.component == NULL && stream->description.key_schema == NULL ? NULL : key_schema;
+	stream->key.schema = stream->key_schema;
+	return 1;
+}
+
+int
+plan_bind_sink(planner *p, plan_step *step, const plan_cursor *at)
+{
+	const graph_step *written = step->step;
+	if (written->to_stream == GRAPH_NONE)
+		return 0;
+	uint32_t index = (uint32_t)written->to_stream;
+	plan_stream *stream = &p->plan->streams[index];
+	if (at->schema == NULL) {
+		problem_at(p->problems, written->to_place, "'%s' gives no records to write", written->function);
+		return 0;
+	}
+	if (at->kind == FLOW_STREAM_BROADCAST) {
+		problem_at(p->problems, written->to_place, "a broadcast stream cannot be written: each record would be written by every task");
+		return 0;
+	}
+	if (p->dead_letters != NULL && index == p->dead_letter_stream) {
+		problem_at(p->problems, written->to_place, "output '%s' takes the dead letters; give the records an output of their own",
+		           stream->id);
+		return 0;
+	}
+	if (!p->stream_usable[index] || !settle_output(p, stream, at->schema, at->key_schema, written->to_place))
+		return 0;
+	uint32_t number = sink_node(p, index, OPERATOR_SINK);
+	if (number == PLAN_NONE)
+		return 0;
+	plan_operator *o = &p->nodes[number]->operator;
+	o->schema[0] = at->schema;
+	o->key_schema[0] = stream->key_schema;
+	o->stream_kind[0] = at->kind;
+	planner_add_link(p, at->node, number, at->partitioning, written->to_place);
+	return !p->failed;
+}
+
+static const flow_schema *
+dead_letter_schema(planner *p)
+{
+	static const char text[] = "record(time:timestamp,job:string,operator:string,stream:string?,place:string?,partition:int64?,"
+	                           "ordinal:int64?,line:int64?,field:string?,status:string,reason:string,raw:string?,"
+	                           "raw_base64:bool,key:string?)";
+	const flow_schema *schema = schema_parse_type(flow_slice_of(text), NULL);
+	p->failed |= schema == NULL;
+	return planner_own_schema(p, schema);
+}
+
+static int
+wants_dead_letters(const planner *p)
+{
+	for (size_t i = 0; i < p->graph->step_count; i++)
+		if (p->steps[i].record_errors == RECORD_ERRORS_DEAD_LETTER || p->steps[i].late == RECORD_ERRORS_DEAD_LETTER)
+			return 1;
+	for (uint32_t i = 0; i < p->plan->stream_count; i++)
+		if (p->plan->streams[i].record_errors == RECORD_ERRORS_DEAD_LETTER)
+			return 1;
+	return p->record_errors == RECORD_ERRORS_DEAD_LETTER;
+}
+
+void
+plan_bind_dead_letters(planner *p)
+{
+	if (p->dead_letters == NULL) {
+		if (wants_dead_letters(p))
+			problem_in(p->problems, p->graph->place, "dead_letters",
+			           "is missing: some records go to the dead letters, so name the output that takes them");
+		return;
+	}
+	plan_stream *stream = &p->plan->streams[p->dead_letter_stream];
+	if (stream->record_errors == RECORD_ERRORS_DEAD_LETTER)
+		stream->record_errors = RECORD_ERRORS_FAIL; /* a dead letter that cannot be written has no other place to go */
+	const flow_schema *schema = dead_letter_schema(p);
+	if (schema == NULL || !p->stream_usable[p->dead_letter_stream] ||
+	    !settle_output(p, stream, schema, NULL, stream->place))
+		return;
+	uint32_t number = sink_node(p, p->dead_letter_stream, OPERATOR_DEAD_LETTERS);
+	if (number == PLAN_NONE)
+		return;
+	plan_operator *o = &p->nodes[number]->operator;
+	o->title = planner_owned_format(p, "write dead letters to %s", stream->id);
+	o->record_errors = stream->record_errors;
+	o->schema[0] = schema;
+	o->stream_kind[0] = FLOW_STREAM_GLOBAL;
+}

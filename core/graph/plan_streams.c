@@ -1,0 +1,405 @@
+/* Streams: their system, properties, serdes and the types of their records. */
+#include <string.h>
+
+#include "base/distance.h"
+#include "base/error.h"
+#include "base/schema.h"
+#include "graph/planner.h"
+
+static const setting *
+system_group(planner *p, const char *name)
+{
+	return config_effective(p->config, "systems", name);
+}
+
+/* Layer 2: what the system says for its streams. The stream's own setting, in whatever layer, beats it. */
+static void
+put_system_defaults(planner *p, const char *id, const setting *system)
+{
+	const setting *defaults = setting_child(system, "stream_defaults");
+	const setting *serde = setting_child(system, "serde");
+	size_t count = defaults == NULL || defaults->kind != SETTING_GROUP ? 0 : defaults->child_count;
+	for (size_t i = 0; i <= count; i++) {
+		const setting *s = i < count ? defaults->children[i] : serde;
+		if (s == NULL || s->layer == LAYER_DEFAULT)
+			continue;
+		setting *copy = setting_copy(config_arena(p->config), s, LAYER_SYSTEM, NULL);
+		const char *key[3] = { "streams", id, s->name };
+		p->failed |= copy == NULL;
+		if (copy != NULL)
+			config_put(p->config, key, 3, copy);
+	}
+}
+
+static uint32_t
+find_system(const plan *pl, const char *name)
+{
+	for (uint32_t i = 0; i < pl->system_count; i++)
+		if (strcmp(pl->systems[i].name, name) == 0)
+			return i;
+	return PLAN_NONE;
+}
+
+/* Words that only the stream's other direction has: one id in both directions has one set of settings. */
+static const char *const *
+ignored_keys(planner *p, const plan_stream *stream, const flow_component *component)
+{
+	uint32_t other = stream->direction == FLOW_DIRECTION_INPUT ? FLOW_DIRECTION_OUTPUT : FLOW_DIRECTION_INPUT;
+	const char **list = planner_allocate(p, 256 * sizeof(*list));
+	if (list == NULL)
+		return NULL;
+	size_t count = 0;
+	list[count++] = "serde";
+	if (graph_find_stream(p->graph, stream->id, other) == GRAPH_NONE)
+		return list;
+	int input = stream->direction == FLOW_DIRECTION_INPUT;
+	const flow_option_set *own[2] = { input ? &input_options : &output_options, NULL };
+	const flow_option_set *sets[2] = { input ? &output_options : &input_options, NULL };
+	if (component != NULL && component->option_sets != NULL) {
+		own[1] = options_set_of_scope(component->option_sets, input ? "input" : "output");
+		sets[1] = options_set_of_scope(component->option_sets, input ? "output" : "input");
+	}
+	for (size_t k = 0; k < 2; k++) {
+		for (size_t i = 0; sets[k] != NULL && sets[k]->options[i] != NULL && count < 255; i++) {
+			const char *name = sets[k]->options[i]->name;
+			if (options_find(own[0], name) == NULL && (own[1] == NULL || options_find(own[1], name) == NULL))
+				list[count++] = name;
+		}
+	}
+	return list;
+}
+
+static void
+refuse(planner *p, const plan_stream *stream, const setting *group, const char *option, const char *why)
+{
+	const setting *s = setting_child(group, option);
+	if (s != NULL)
+		problem_at(p->problems, s, "%s", why);
+	else
+		problem_in(p->problems, stream->place, option, "%s", why);
+}
+
+static void
+read_input_properties(planner *p, plan_stream *stream, const setting *group, const flow_component *component)
+{
+	const flow_options *options = stream->request.options;
+	const setting *transformer = setting_child(group, "transformer");
+	stream->bounded = (uint32_t)flow_option_bool(options, "bounded", 0);
+	stream->bootstrap = (uint32_t)flow_option_bool(options, "bootstrap", 0);
+	stream->priority = (int32_t)flow_option_int(options, "priority", -1);
+	stream->start = flow_slice_is(flow_option_text(options, "offset_default"), "newest") ? FLOW_START_NEWEST : FLOW_START_OLDEST;
+	stream->reset = (uint32_t)flow_option_bool(options, "reset_offset", 0);
+	stream->delete_committed = (uint32_t)flow_option_bool(options, "delete_committed_messages", 0);
+	if (component == NULL)
+		return;
+	const flow_system_ops *ops = component->ops;
+	if (stream->delete_committed && !FLOW_CAN(ops, delete_committed))
+		refuse(p, stream, group, "delete_committed_messages", "records of this system cannot be deleted by the job");
+	if (flow_option_bool(options, "broadcast", 0))
+		refuse(p, stream, group, "broadcast", "broadcast inputs need a function of two inputs, which no step can name yet");
+	if (transformer != NULL && transformer->kind == SETTING_STRING &&
+	    planner_component(p, FLOW_TRANSFORMER, transformer->text, transformer) != NULL)
+		refuse(p, stream, group, "transformer", "transformers are not applied yet");
+}
+
+static void
+read_properties(planner *p, plan_stream *stream, const setting *group, const flow_component *component)
+{
+	int input = stream->direction == FLOW_DIRECTION_INPUT;
+	const flow_option_set *set = input ? &input_options : &output_options;
+	const char *const *ignore = ignored_keys(p, stream, component);
+	if (component == NULL)
+		ignore = planner_unjudged(p, set, group, ignore);
+	const flow_options *options =
+	    planner_resolve(p, set, component, input ? "input" : "output", group, stream->place, stream->id, ignore);
+	if (options == NULL)
+		return;
+	planner_put_defaults(p, "streams", stream->id, set, component, input ? "input" : "output");
+	stream->record_errors = planner_record_errors(options, "record_errors", p->record_errors);
+	flow_slice name = flow_option_text(options, "physical_name");
+	stream->request = (flow_stream_request){
+		.struct_size = FLOW_SIZEOF(flow_stream_request),
+		.direction = stream->direction,
+		.id = flow_slice_of(stream->id),
+		.physical_name = name.data == NULL ? flow_slice_of(stream->id) : name,
+		.options = options,
+		.offline = (p->flags & PLAN_OFFLINE) != 0,
+		.job = flow_slice_of(p->plan->job),
+		.instance = flow_slice_of(p->plan->instance),
+	};
+	if (input)
+		read_input_properties(p, stream, group, component);
+	else if (flow_slice_is(flow_option_text(options, "delivery"), "at_least_once"))
+		stream->delivery = FLOW_DELIVERY_AT_LEAST_ONCE;
+	stream->request.bounded = stream->bounded;
+}
+
+/* --- serdes --------------------------------------------------------------------------------------------------------------- */
+
+struct open_serde {
+	const flow_serde_ops *ops;
+	flow_serde *instance;
+};
+
+static void
+close_serde(void *owner)
+{
+	struct open_serde *open = owner;
+	open->ops->close(open->instance);
+}
+
+/* Serdes belong to the application. Reports those of other layers, also where they are overridden. */
+static int
+refuse_foreign_serde(planner *p, const setting *s)
+{
+	int refused = 0;
+	for (const setting *at = s; at != NULL && !refused; at = at->overrode) {
+		if (at->layer != LAYER_FILE && at->layer != LAYER_JOB && at->layer != LAYER_COMMAND)
+			continue;
+		problem_at(p->problems, at, "the serde of an input or output is set in the application only, not by configuration");
+		refused = 1;
+	}
+	for (size_t i = 0; i < s->child_count && !refused; i++)
+		refused = refuse_foreign_serde(p, s->children[i]);
+	return refused;
+}
+
+static int
+check_serde_form(planner *p, const plan_stream *stream, const setting *s, const flow_component *serde, int key)
+{
+	const flow_component *system = p->plan->systems[stream->system].component;
+	int bytes = (system->flags & FLOW_SYSTEM_BYTE_STREAMS) != 0;
+	if (key && bytes) {
+		problem_at(p->problems, s, "records of system '%s' (%s) have no keys, so there is no serde for them",
+		           p->plan->systems[stream->system].name, system->id);
+		return 0;
+	}
+	if ((serde->flags & (bytes ? FLOW_SERDE_STREAM : FLOW_SERDE_RECORD)) != 0)
+		return 1;
+	problem_at(p->problems, s,
+	           bytes ? "serde '%s' cannot cut records out of a stream of bytes, which system '%s' gives"
+	                 : "serde '%s' is for streams of bytes; system '%s' has records",
+	           serde->id, p->plan->systems[stream->system].name);
+	return 0;
+}
+
+static int
+open_serde(planner *p, const plan_stream *stream, const setting *s, int key, plan_serde *serde)
+{
+	size_t before = p->problems->errors;
+	const flow_options *options = NULL;
+	const flow_component *component = planner_component_setting(p, FLOW_SERDE, s, &options);
+	if (component == NULL || options == NULL || stream->system == PLAN_NONE ||
+	    !check_serde_form(p, stream, s, component, key) || p->problems->errors != before)
+		return 0;
+	struct open_serde *open = planner_allocate(p, sizeof(*open));
+	if (open == NULL)
+		return 0;
+	open->ops = component->ops;
+	flow_error error = { 0 };
+	uint32_t use = stream->direction == FLOW_DIRECTION_INPUT ? FLOW_SERDE_DECODES : FLOW_SERDE_ENCODES;
+	if (open->ops->open(p->host, options, use, &open->instance, &error) != FLOW_OK) {
+		const setting *at = error.option == NULL ? NULL : setting_child(s, error.option);
+		problem_at(p->problems, at == NULL ? s : at, "serde '%s': %s", component->id, error_message(&error));
+		error_clear(&error);
+		return 0;
+	}
+	if (!arena_on_destroy(p->arena, close_serde, open)) {
+		p->failed = 1;
+		return 0;
+	}
+	*serde = (plan_serde){ component, open->ops, open->instance, options, NULL };
+	return 1;
+}
+
+static int
+open_key_and_value(planner *p, plan_stream *stream, const setting *s)
+{
+	static const char *const words[] = { "key", "value", "type" };
+	const setting *key = setting_child(s, "key"), *value = setting_child(s, "value");
+	int good = 1;
+	for (size_t i = 0; i < s->child_count; i++) {
+		const setting *other = s->children[i];
+		if (other == key || other == value)
+			continue;
+		problem *found = problem_at(p->problems, other, "a serde has 'key' and 'value', or 'type' and its options");
+		problem_suggest(p->problems, found, other->name, words, 3);
+		good = 0;
+	}
+	if (value == NULL && good) {
+		problem_in(p->problems, s, "value", "is missing: { key = \"...\"; value = \"...\"; }");
+		good = 0;
+	}
+	if (key != NULL)
+		good &= open_serde(p, stream, key, 1, &stream->key);
+	if (value != NULL)
+		good &= open_serde(p, stream, value, 0, &stream->value);
+	return good;
+}
+
+static int
+open_serdes(planner *p, plan_stream *stream, const setting *group)
+{
+	const setting *s = setting_child(group, "serde");
+	const flow_component *system = stream->system == PLAN_NONE ? NULL : p->plan->systems[stream->system].component;
+	if (s == NULL) {
+		if (system == NULL || (system->flags & FLOW_SYSTEM_OWN_SERDE) != 0 || stream->description.schema != NULL)
+			return 1;
+		problem_in(p->problems, stream->place, "serde", "is missing: how its records are %s, like serde = \"json\"",
+		           stream->direction == FLOW_DIRECTION_INPUT ? "read" : "written");
+		return 0;
+	}
+	if (refuse_foreign_serde(p, s))
+		return 0;
+	if (system != NULL && (system->flags & FLOW_SYSTEM_OWN_SERDE) != 0) {
+		problem_at(p->problems, s, "system '%s' (%s) has a form of its own; its streams take no serde",
+		           p->plan->systems[stream->system].name, system->id);
+		return 0;
+	}
+	if (s->kind == SETTING_GROUP && setting_child(s, "type") == NULL)
+		return open_key_and_value(p, stream, s);
+	return open_serde(p, stream, s, 0, &stream->value);
+}
+
+/* --- types ---------------------------------------------------------------------------------------------------------------- */
+
+static int
+describe(planner *p, plan_stream *stream)
+{
+	const plan_system *system = &p->plan->systems[stream->system];
+	const flow_system_ops *ops = system->component->ops;
+	flow_error error = { 0 };
+	stream->description.struct_size = FLOW_SIZEOF(flow_stream_description);
+	stream->description.partition_count = FLOW_PARTITIONS_UNKNOWN;
+	if (ops->describe(system->instance, &stream->request, &stream->description, &error) != FLOW_OK) {
+		const setting *group = config_effective(p->config, "streams", stream->id);
+		const setting *at = error.option == NULL ? NULL : setting_child(group, error.option);
+		problem_at(p->problems, at == NULL ? stream->place : at, "%s '%s': %s",
+		           stream->direction == FLOW_DIRECTION_INPUT ? "input" : "output", stream->id, error_message(&error));
+		error_clear(&error);
+		return 0;
+	}
+	planner_own_schema(p, stream->description.schema);
+	planner_own_schema(p, stream->description.key_schema);
+	stream->byte_stream = (system->component->flags & FLOW_SYSTEM_BYTE_STREAMS) != 0;
+	if (stream->direction == FLOW_DIRECTION_INPUT) {
+		stream->bounded |= stream->description.bounded || (system->component->flags & FLOW_SYSTEM_ALWAYS_BOUNDED) != 0;
+		return 1;
+	}
+	uint32_t delivery = stream->description.delivery;
+	if (stream->delivery == 0)
+		stream->delivery = delivery == 0 ? FLOW_DELIVERY_AT_LEAST_ONCE : delivery;
+	return 1;
+}
+
+static flow_status
+decoded_schema(planner *p, const plan_stream *stream, plan_serde *serde, flow_error *error)
+{
+	const flow_schema *schema = NULL;
+	flow_status status = serde->ops->decoded_schema(serde->instance, flow_slice_make("", 0), &schema, error);
+	if (status == FLOW_AGAIN) {
+		flow_slice sample = flow_slice_make("", 0);
+		if (!stream->byte_stream || !stream->description.sample)
+			return error_set(error, FLOW_E_CONFIG, "serde '%s' would find the fields in the data, which cannot be looked at %s; declare them",
+			                 serde->component->id, stream->request.offline ? "without a connection" : "here");
+		status = plan_sample(p, stream, &sample, error);
+		if (status == FLOW_OK)
+			status = serde->ops->decoded_schema(serde->instance, sample, &schema, error);
+		if (status == FLOW_AGAIN)
+			return error_set(error, FLOW_E_CONFIG, "serde '%s' finds no fields in the data (%llu bytes were looked at); declare them",
+			                 serde->component->id, (unsigned long long)sample.size);
+	}
+	if (status == FLOW_OK)
+		serde->schema = planner_own_schema(p, schema);
+	return status;
+}
+
+static int
+settle_input_types(planner *p, plan_stream *stream, const setting *group)
+{
+	stream->schema = stream->description.schema;
+	stream->key_schema = stream->description.key_schema;
+	plan_serde *serdes[2] = { &stream->value, &stream->key };
+	for (size_t i = 0; i < 2; i++) {
+		if (serdes[i]->component == NULL)
+			continue;
+		flow_error error = { 0 };
+		if (decoded_schema(p, stream, serdes[i], &error) != FLOW_OK) {
+			const setting *serde = setting_child(group, "serde");
+			problem_at(p->problems, serde == NULL ? stream->place : serde, "input '%s': %s", stream->id, error_message(&error));
+			error_clear(&error);
+			return 0;
+		}
+		*(i == 0 ? &stream->schema : &stream->key_schema) = serdes[i]->schema;
+	}
+	if (stream->schema == NULL)
+		problem_at(p->problems, stream->place, "input '%s': its system does not say what its records are", stream->id);
+	if (stream->bootstrap && !stream->bounded)
+		refuse(p, stream, group, "bootstrap", "a bootstrap input is read to its end before others, so it has to end: bounded = true");
+	return stream->schema != NULL;
+}
+
+static int
+check_direction(planner *p, const plan_stream *stream)
+{
+	const plan_system *system = &p->plan->systems[stream->system];
+	int input = stream->direction == FLOW_DIRECTION_INPUT;
+	if ((system->component->flags & (input ? FLOW_SYSTEM_HAS_INPUTS : FLOW_SYSTEM_HAS_OUTPUTS)) != 0)
+		return 1;
+	problem_at(p->problems, stream->place, "system '%s' (%s) has no %s", system->name, system->component->id,
+	           input ? "inputs" : "outputs");
+	return 0;
+}
+
+static void
+plan_one_stream(planner *p, uint32_t index)
+{
+	plan_stream *stream = &p->plan->streams[index];
+	size_t before = p->problems->errors;
+	const setting *group = config_effective(p->config, "streams", stream->id);
+	const setting *system = setting_child(group, "system");
+	const setting *known = NULL;
+	if (system != NULL && system->kind == SETTING_STRING) {
+		known = system_group(p, system->text);
+		stream->system = find_system(p->plan, system->text);
+		if (known != NULL) {
+			put_system_defaults(p, stream->id, known);
+			group = config_effective(p->config, "streams", stream->id);
+		}
+	}
+	p->stream_groups[index] = group;
+	const flow_component *component = stream->system == PLAN_NONE ? NULL : p->plan->systems[stream->system].component;
+	read_properties(p, stream, group, component);
+	int good = stream->system != PLAN_NONE && check_direction(p, stream) && p->problems->errors == before && !p->failed &&
+	           p->plan->systems[stream->system].instance != NULL && describe(p, stream);
+	good &= open_serdes(p, stream, group);
+	if (good && stream->direction == FLOW_DIRECTION_INPUT)
+		good = settle_input_types(p, stream, group);
+	p->stream_usable[index] = good && p->problems->errors == before;
+}
+
+void
+plan_streams(planner *p)
+{
+	const graph *g = p->graph;
+	size_t count = g->stream_count;
+	p->plan->streams = planner_allocate(p, (count + 1) * sizeof(plan_stream));
+	p->stream_usable = planner_allocate(p, count + 1);
+	p->stream_groups = planner_allocate(p, (count + 1) * sizeof(*p->stream_groups));
+	p->source_nodes = planner_allocate(p, (count + 1) * sizeof(uint32_t));
+	p->sink_nodes = planner_allocate(p, (count + 1) * sizeof(uint32_t));
+	if (p->failed)
+		return;
+	p->plan->stream_count = (uint32_t)count;
+	for (uint32_t i = 0; i < count && !p->failed; i++) {
+		plan_stream *stream = &p->plan->streams[i];
+		stream->id = g->streams[i]->id;
+		stream->direction = g->streams[i]->direction;
+		stream->place = g->streams[i]->place;
+		stream->system = PLAN_NONE;
+		stream->priority = -1;
+		p->source_nodes[i] = p->sink_nodes[i] = PLAN_NONE;
+		if (stream->place->kind == SETTING_GROUP)
+			plan_one_stream(p, i);
+	}
+}

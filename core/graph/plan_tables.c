@@ -1,0 +1,350 @@
+/* Tables: components, options, and the schemas that their writers give them. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/schema.h"
+#include "graph/planner.h"
+
+static void
+plan_one_table(planner *p, const char *name)
+{
+	const setting *group = config_effective(p->config, "tables", name);
+	const setting *type = setting_child(group, "type");
+	const flow_component *component = NULL;
+	if (group == NULL)
+		return;
+	if (type != NULL && type->kind == SETTING_STRING)
+		component = planner_component(p, FLOW_TABLE, type->text, type);
+	const char *const *skipped = component != NULL ? NULL : planner_unjudged(p, &table_options, group, NULL);
+	const flow_options *options = planner_resolve(p, &table_options, component, "", group, group, name, skipped);
+	planner_put_defaults(p, "tables", name, &table_options, component, "");
+	plan_table *table = &p->plan->tables[p->plan->table_count++];
+	*table = (plan_table){ .name = name, .component = component, .options = options, .place = group };
+	table->durable = component != NULL && (component->flags & FLOW_TABLE_DURABLE) != 0;
+}
+
+void
+plan_tables(planner *p)
+{
+	const char *const *names = config_names(p->config, "tables");
+	size_t count = 0;
+	while (names[count] != NULL)
+		count++;
+	p->plan->tables = planner_allocate(p, (count + 1) * sizeof(plan_table));
+	p->table_work = planner_allocate(p, (count + 1) * sizeof(plan_table_work));
+	for (size_t i = 0; i < count && !p->failed; i++) {
+		p->table_work[i].writer = GRAPH_NONE;
+		plan_one_table(p, names[i]);
+	}
+}
+
+static plan_table *
+find_table(planner *p, const char *name)
+{
+	for (uint32_t i = 0; i < p->plan->table_count; i++)
+		if (strcmp(p->plan->tables[i].name, name) == 0)
+			return &p->plan->tables[i];
+	return NULL;
+}
+
+/* --- the service that bind uses ------------------------------------------------------------------------------------------- */
+
+/* The service's calls carry no context. Planning happens on the main thread only, and bind asks only while it runs. */
+static planner *serving;
+static const char *missed;
+
+static flow_status
+table_schema(const char *name, const flow_schema **schema, const flow_schema **key_schema, flow_error *error)
+{
+	if (serving == NULL)
+		return error_set(error, FLOW_E_UNSUPPORTED, "schemas of tables can be asked for in bind only");
+	const plan_table *table = find_table(serving, name);
+	if (table == NULL)
+		return error_set(error, FLOW_E_NOT_FOUND, "no table is called '%s'", name);
+	if (table->schema == NULL) {
+		missed = table->name;
+		return error_set(error, FLOW_E_UNAVAILABLE, "table '%s' has no schema yet", name);
+	}
+	*schema = table->schema;
+	if (key_schema != NULL)
+		*key_schema = table->key_schema;
+	return FLOW_OK;
+}
+
+void
+plan_tables_serve(planner *p)
+{
+	static const flow_tables service = { FLOW_SIZEOF(flow_tables), 0, table_schema };
+	static int added;
+	if (!added)
+		host_services_add(FLOW_SERVICE_TABLES, &service);
+	added = 1;
+	serving = p;
+	missed = NULL;
+}
+
+const char *
+plan_tables_missed(void)
+{
+	return missed;
+}
+
+static int
+settle_schema(planner *p, size_t step, plan_table *table, const plan_cursor *input)
+{
+	plan_table_work *work = &p->table_work[table - p->plan->tables];
+	const setting *place = p->steps[step].step->place;
+	if (work->writer == GRAPH_NONE) {
+		work->writer = step;
+		table->schema = input->schema;
+		table->key_schema = input->key_schema;
+		return 1;
+	}
+	int same_keys = (table->key_schema == NULL && input->key_schema == NULL) ||
+	                (table->key_schema != NULL && input->key_schema != NULL && schema_equal(table->key_schema, input->key_schema));
+	if (same_keys && schema_equal(table->schema, input->schema))
+		return 1;
+	problem_at(p->problems, place, "table '%s' gets %s by %s here, but %s by %s from another step (%s)", table->name,
+	           planner_schema_text(p, input->schema), planner_schema_text(p, input->key_schema), planner_schema_text(p, table->schema),
+	           planner_schema_text(p, table->key_schema), setting_place(p->arena, p->steps[work->writer].step->place));
+	return 0;
+}
+
+int
+plan_tables_written(planner *p, size_t step, const flow_function_plan *function, const plan_cursor *input)
+{
+	int good = 1;
+	for (size_t i = 0; function->writes_tables != NULL && function->writes_tables[i] != NULL; i++) {
+		plan_table *table = find_table(p, function->writes_tables[i]);
+		if (table != NULL) {
+			good &= settle_schema(p, step, table, input);
+			continue;
+		}
+		problem_at(p->problems, p->steps[step].step->place, "no table is called '%s'", function->writes_tables[i]);
+		good = 0;
+	}
+	return good;
+}
+
+/* --- steps that wait for a table ------------------------------------------------------------------------------------------ */
+
+static int
+value_names(const flow_option_value *value, const char *table)
+{
+	if (value->type == FLOW_OPTION_REFERENCE && flow_slice_is(value->text, table))
+		return 1;
+	for (uint64_t i = 0; i < value->entry_count; i++)
+		if (value_names(value->entries[i]->value, table))
+			return 1;
+	return 0;
+}
+
+static int
+step_names_table(const plan_step *step, const char *table)
+{
+	for (uint64_t i = 0; step->options != NULL && i < step->options->entry_count; i++)
+		if (value_names(step->options->entries[i]->value, table))
+			return 1;
+	return 0;
+}
+
+/* Does the step take its records, through others, from `origin`? */
+static int
+comes_from(const planner *p, size_t step, size_t origin)
+{
+	while (step != GRAPH_NONE && step != origin)
+		step = p->graph->steps[step]->from_step;
+	return step == origin;
+}
+
+static void
+report_one_waiting(planner *p, size_t index)
+{
+	const plan_step *step = &p->steps[index];
+	for (size_t i = 0; i < p->graph->step_count; i++) {
+		const plan_step *other = &p->steps[i];
+		if (i == index || other->state != STEP_WAITING || !step_names_table(other, step->waits_for))
+			continue;
+		if (comes_from(p, i, index) && other->waits_for == NULL) {
+			problem_at(p->problems, step->step->place,
+			           "the step reads table '%s', which is written only behind the step itself (%s); nobody can say what is in it",
+			           step->waits_for, setting_place(p->arena, other->step->place));
+			return;
+		}
+		if (other->waits_for == NULL) {
+			problem_at(p->problems, step->step->place,
+			           "the step reads table '%s', whose writer (%s) waits for a table too; the tables depend on each other in a ring",
+			           step->waits_for, setting_place(p->arena, other->step->place));
+			return;
+		}
+	}
+	problem_at(p->problems, step->step->place, "the step reads table '%s', which no step writes", step->waits_for);
+}
+
+void
+plan_report_waiting(planner *p)
+{
+	for (size_t i = 0; i < p->graph->step_count; i++)
+		if (p->steps[i].state == STEP_WAITING && p->steps[i].waits_for != NULL)
+			report_one_waiting(p, i);
+}
+
+/* --- what holds for tables once all is bound ------------------------------------------------------------------------------ */
+
+static int
+names_table(const char *const *names, const char *table)
+{
+	for (size_t i = 0; names != NULL && names[i] != NULL; i++)
+		if (strcmp(names[i], table) == 0)
+			return 1;
+	return 0;
+}
+
+static uint32_t
+operator_before(const plan *pl, uint32_t number)
+{
+	for (uint32_t i = 0; i < pl->edge_count; i++)
+		if (pl->edges[i].to == number)
+			return pl->edges[i].from;
+	return PLAN_NONE;
+}
+
+/* The source that an operator's records come from; *keyed: through an exchange by key; *stateful: through an operator with state. */
+static const plan_operator *
+source_of(const plan *pl, uint32_t number, int *keyed, const plan_operator **stateful)
+{
+	*keyed = 0;
+	*stateful = NULL;
+	for (uint32_t at = operator_before(pl, number); at != PLAN_NONE; at = operator_before(pl, at)) {
+		const plan_operator *o = &pl->operators[at];
+		*keyed |= o->kind == OPERATOR_KEY_BY;
+		if (o->state_id != PLAN_NONE)
+			*stateful = o;
+		if (o->kind == OPERATOR_SOURCE)
+			return o;
+	}
+	return NULL;
+}
+
+/* Partitions of a local table are those of what writes and reads it: where records are not partitioned anew by key, the inputs must
+ * be partitioned alike, or a reader looks for rows that are elsewhere. */
+static void
+check_partitions(planner *p, const plan_table *table)
+{
+	const plan *pl = p->plan;
+	const plan_stream *first = NULL;
+	for (uint32_t i = 0; i < pl->operator_count; i++) {
+		const plan_operator *o = &pl->operators[i], *stateful;
+		int keyed;
+		if (!names_table(o->function.writes_tables, table->name) && !names_table(o->function.reads_tables, table->name))
+			continue;
+		const plan_operator *source = source_of(pl, i, &keyed, &stateful);
+		const plan_stream *stream = source == NULL || keyed ? NULL : &pl->streams[source->stream];
+		if (stream == NULL || stream->description.partition_count == FLOW_PARTITIONS_UNKNOWN)
+			continue;
+		if (first == NULL)
+			first = stream;
+		if (first->description.partition_count != stream->description.partition_count)
+			problem_at(p->problems, o->place,
+			           "table '%s' is shared by input '%s' with %d partitions and input '%s' with %d; put key_by in front of both",
+			           table->name, first->id, first->description.partition_count, stream->id,
+			           stream->description.partition_count);
+	}
+}
+
+static int
+is_volatile_table(const plan *pl, const char *name)
+{
+	for (uint32_t i = 0; i < pl->table_count; i++)
+		if (strcmp(pl->tables[i].name, name) == 0)
+			return pl->tables[i].component != NULL && !pl->tables[i].durable &&
+			       (pl->tables[i].component->flags & FLOW_TABLE_LOCAL) != 0;
+	return 0;
+}
+
+/* Does what the operator does survive a restart, so that it must not happen twice? */
+static int
+has_lasting_effect(const plan *pl, const plan_operator *o)
+{
+	if (o->kind == OPERATOR_SINK || o->state_id != PLAN_NONE)
+		return 1;
+	for (size_t i = 0; o->function.writes_tables != NULL && o->function.writes_tables[i] != NULL; i++)
+		if (!is_volatile_table(pl, o->function.writes_tables[i]))
+			return 1;
+	return 0;
+}
+
+/* The first operator behind a source that is more than filling tables that do not last, or NULL. */
+static const plan_operator *
+lasting_effect_behind(planner *p, uint32_t source)
+{
+	const plan *pl = p->plan;
+	uint8_t *behind = planner_allocate(p, pl->operator_count + 1);
+	if (behind == NULL)
+		return NULL;
+	behind[source] = 1;
+	for (uint32_t i = 0; i < pl->edge_count; i++)
+		behind[pl->edges[i].to] |= behind[pl->edges[i].from];
+	for (uint32_t i = 0; i < pl->operator_count; i++)
+		if (behind[i] && has_lasting_effect(pl, &pl->operators[i]))
+			return &pl->operators[i];
+	return NULL;
+}
+
+/* A table that does not survive a restart is filled anew at each start: its input is read from the beginning, which is right only
+ * if nothing else comes of it, and complete only if it ends. */
+static void
+check_volatile_writer(planner *p, const plan_operator *writer, const char *table)
+{
+	plan *pl = p->plan;
+	const plan_operator *stateful;
+	int keyed;
+	const plan_operator *source = source_of(pl, writer->index, &keyed, &stateful);
+	if (source == NULL)
+		return;
+	plan_stream *stream = &pl->streams[source->stream];
+	const plan_operator *lasting = lasting_effect_behind(p, source->index);
+	if (lasting != NULL)
+		problem_at(p->problems, writer->place,
+		           "table '%s' does not survive a restart, so input '%s' is read anew for it; but it also feeds '%s' (%s): use a "
+		           "durable table, or read the input twice under two ids",
+		           table, stream->id, lasting->name, setting_place(p->arena, lasting->place));
+	else if (!stream->bounded)
+		problem_at(p->problems, writer->place,
+		           "table '%s' does not survive a restart and input '%s' does not end, so nobody knows when the table is complete: "
+		           "use a durable table, or a bounded input",
+		           table, stream->id);
+	stream->volatile_reader = 1;
+}
+
+static void
+check_writers(planner *p, const plan_operator *o)
+{
+	for (size_t i = 0; o->function.writes_tables != NULL && o->function.writes_tables[i] != NULL; i++)
+		if (is_volatile_table(p->plan, o->function.writes_tables[i]))
+			check_volatile_writer(p, o, o->function.writes_tables[i]);
+}
+
+static void
+check_readers(planner *p, const plan_operator *o)
+{
+	for (size_t i = 0; o->function.reads_tables != NULL && o->function.reads_tables[i] != NULL; i++) {
+		const plan_table *table = find_table(p, o->function.reads_tables[i]);
+		if (table == NULL)
+			problem_at(p->problems, o->place, "no table is called '%s'", o->function.reads_tables[i]);
+		else if (table->schema == NULL && (table->component->flags & FLOW_TABLE_LOCAL) != 0)
+			problem_at(p->problems, o->place, "the step reads table '%s', which no step writes", table->name);
+	}
+}
+
+void
+plan_tables_check(planner *p)
+{
+	for (uint32_t i = 0; i < p->plan->operator_count && !p->failed; i++) {
+		check_writers(p, &p->plan->operators[i]);
+		check_readers(p, &p->plan->operators[i]);
+	}
+	for (uint32_t i = 0; i < p->plan->table_count && !p->failed; i++)
+		if ((p->plan->tables[i].component->flags & FLOW_TABLE_LOCAL) != 0)
+			check_partitions(p, &p->plan->tables[i]);
+}

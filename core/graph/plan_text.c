@@ -1,0 +1,258 @@
+/* A plan for people: as text, and as a picture for Graphviz and Mermaid. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/schema.h"
+#include "base/units.h"
+#include "graph/plan_configuration.h"
+#include "graph/planner.h"
+
+/* Long record types are cut behind so many characters. */
+#define TYPE_WIDTH 88
+
+static void
+print_type(const flow_schema *schema, FILE *to)
+{
+	if (schema == NULL) {
+		fputs("nothing", to);
+		return;
+	}
+	uint64_t length = schema_print(schema, 1, NULL, 0);
+	char *text = malloc(length + 1);
+	if (text == NULL)
+		return;
+	schema_print(schema, 1, text, length + 1);
+	if (length > TYPE_WIDTH)
+		fprintf(to, "%.*s...", TYPE_WIDTH, text);
+	else
+		fputs(text, to);
+	free(text);
+}
+
+static void
+print_head(const plan *p, FILE *to)
+{
+	fprintf(to, "job %s%s%s, plan %s\n", p->job, p->instance[0] == '\0' ? "" : ", instance ", p->instance, p->id);
+	fprintf(to, "%s; %s; parallelism %u of at most %u, %u worker%s\n", p->bounded ? "ends when its inputs end" : "runs until it is stopped",
+	        p->has_state ? "keeps state" : "keeps no state", p->parallelism, p->max_parallelism, p->workers,
+	        p->workers == 1 ? "" : "s");
+}
+
+static void
+print_serdes(const plan_stream *stream, FILE *to)
+{
+	if (stream->key.component != NULL)
+		fprintf(to, ", key %s", stream->key.component->id);
+	if (stream->value.component != NULL)
+		fprintf(to, ", %s", stream->value.component->id);
+}
+
+static void
+print_input(const plan_stream *stream, FILE *to)
+{
+	fputs(stream->bounded ? ", bounded" : ", unbounded", to);
+	if (stream->bootstrap)
+		fputs(", read first", to);
+	if (stream->priority >= 0)
+		fprintf(to, ", priority %d", stream->priority);
+	if (stream->volatile_reader)
+		fputs(", read anew at each start", to);
+	if (stream->description.partition_count != FLOW_PARTITIONS_UNKNOWN)
+		fprintf(to, ", %d partition%s", stream->description.partition_count, stream->description.partition_count == 1 ? "" : "s");
+	if (stream->fields != NULL)
+		fprintf(to, ", %llu of %u fields read", (unsigned long long)stream->field_count, stream->schema->field_count);
+}
+
+static void
+print_streams(const plan *p, FILE *to)
+{
+	fputs("\nstreams\n", to);
+	for (uint32_t i = 0; i < p->stream_count; i++) {
+		const plan_stream *stream = &p->streams[i];
+		const plan_system *system = &p->systems[stream->system];
+		int input = stream->direction == FLOW_DIRECTION_INPUT;
+		fprintf(to, "  %s %s: %s (%s)", input ? "in " : "out", stream->id, system->name, system->component->id);
+		print_serdes(stream, to);
+		if (input)
+			print_input(stream, to);
+		else
+			fprintf(to, ", %s", delivery_name(stream->delivery));
+		if (stream->record_errors != RECORD_ERRORS_FAIL)
+			fprintf(to, ", errors: %s", record_errors_name(stream->record_errors));
+		fputs("\n      ", to);
+		print_type(stream->schema, to);
+		fputc('\n', to);
+	}
+}
+
+static void
+print_tables(const plan *p, FILE *to)
+{
+	if (p->table_count != 0)
+		fputs("\ntables\n", to);
+	for (uint32_t i = 0; i < p->table_count; i++) {
+		const plan_table *table = &p->tables[i];
+		fprintf(to, "  %s (%s%s): ", table->name, table->component->id, table->durable ? ", durable" : "");
+		print_type(table->schema, to);
+		if (table->key_schema != NULL) {
+			fputs(" by ", to);
+			print_type(table->key_schema, to);
+		}
+		fputc('\n', to);
+	}
+}
+
+static void
+print_state(const plan_operator *o, FILE *to)
+{
+	if (o->state_id == PLAN_NONE)
+		return;
+	fputs("      state:", to);
+	for (size_t i = 0; o->function.states != NULL && o->function.states[i] != NULL; i++)
+		fprintf(to, "%s %s", i == 0 ? "" : ",", o->function.states[i]->name);
+	fprintf(to, "%s\n", o->function.uses_timers ? " and timers" : "");
+}
+
+static void
+print_way_in(const plan *p, const plan_operator *o, FILE *to)
+{
+	for (uint32_t i = 0; i < p->edge_count; i++) {
+		const plan_edge *edge = &p->edges[i];
+		if (edge->to != o->index)
+			continue;
+		const char *before = p->operators[edge->from].name;
+		if (edge->exchange)
+			fprintf(to, "      from %s by %s, %s\n", before, partitioning_name(edge->partitioning), edge->delivery);
+		else if (o->kind == OPERATOR_SINK || edge->from + 1 != o->index)
+			fprintf(to, "      from %s, %s\n", before, edge->delivery);
+	}
+}
+
+static void
+print_operator(const plan *p, const plan_operator *o, FILE *to)
+{
+	char duration[64];
+	fprintf(to, "    %s: %s", o->name, o->title);
+	if (o->kind == OPERATOR_EVENT_TIME)
+		fprintf(to, ", out of order by %s", units_print_duration(o->out_of_order, duration));
+	if (o->late != 0)
+		fprintf(to, ", late records: %s", record_errors_name(o->late));
+	if (o->record_errors != RECORD_ERRORS_FAIL)
+		fprintf(to, ", errors: %s", record_errors_name(o->record_errors));
+	fputc('\n', to);
+	print_way_in(p, o, to);
+	print_state(o, to);
+	if (o->kind != OPERATOR_FUNCTION && o->kind != OPERATOR_KEY_BY)
+		return;
+	fprintf(to, "      %s: ", stream_kind_name(o->stream_kind[0]));
+	print_type(o->schema[0], to);
+	if (o->key_schema[0] != NULL) {
+		fputs(" by ", to);
+		print_type(o->key_schema[0], to);
+	}
+	fputc('\n', to);
+}
+
+static void
+print_stages(const plan *p, FILE *to)
+{
+	fputs("\nstages\n", to);
+	for (uint32_t i = 0; i < p->stage_count; i++) {
+		const plan_stage *stage = &p->stages[i];
+		fprintf(to, "  stage %u, %u task%s%s\n", i, stage->task_count, stage->task_count == 1 ? "" : "s",
+		        stage->keyed ? " by key" : "");
+		for (uint32_t k = 0; k < stage->operator_count; k++)
+			print_operator(p, &p->operators[stage->operators[k]], to);
+	}
+}
+
+static void
+print_configuration_entry(void *context, const char *key, const char *value, const setting *s)
+{
+	FILE *to = context;
+	fprintf(to, "  %s = %s", key, value);
+	if (s->file != NULL)
+		fprintf(to, "  # %s:%u\n", s->file, s->line);
+	else
+		fprintf(to, "  # %s\n", s->origin == NULL ? "" : s->origin);
+}
+
+void
+plan_print_text(const plan *p, FILE *to)
+{
+	print_head(p, to);
+	print_streams(p, to);
+	print_tables(p, to);
+	print_stages(p, to);
+	fputs("\nconfiguration\n", to);
+	plan_configuration(p, print_configuration_entry, to);
+}
+
+/* --- pictures ------------------------------------------------------------------------------------------------------------------ */
+
+/* Both notations take a text in double quotes; Mermaid knows entities only. */
+static void
+print_quoted(const char *text, int mermaid, FILE *to)
+{
+	fputc('"', to);
+	for (; *text != '\0'; text++) {
+		if (*text == '"' && mermaid)
+			fputs("#quot;", to);
+		else if ((*text == '"' || *text == '\\') && !mermaid)
+			fprintf(to, "\\%c", *text);
+		else if ((*text == '<' || *text == '>') && mermaid)
+			fputs(*text == '<' ? "#lt;" : "#gt;", to);
+		else
+			fputc(*text == '\n' ? ' ' : *text, to);
+	}
+	fputc('"', to);
+}
+
+void
+plan_print_dot(const plan *p, FILE *to)
+{
+	fputs("digraph plan {\n  rankdir=LR;\n  node [shape=box];\n", to);
+	for (uint32_t s = 0; s < p->stage_count; s++) {
+		fprintf(to, "  subgraph cluster_%u {\n    label=\"stage %u, %u task%s\";\n", s, s, p->stages[s].task_count,
+		        p->stages[s].task_count == 1 ? "" : "s");
+		for (uint32_t i = 0; i < p->stages[s].operator_count; i++) {
+			const plan_operator *o = &p->operators[p->stages[s].operators[i]];
+			fprintf(to, "    o%u [label=", o->index);
+			print_quoted(o->title, 0, to);
+			fputs(o->kind == OPERATOR_FUNCTION ? "];\n" : ", style=rounded];\n", to);
+		}
+		fputs("  }\n", to);
+	}
+	for (uint32_t i = 0; i < p->edge_count; i++) {
+		const plan_edge *edge = &p->edges[i];
+		fprintf(to, "  o%u -> o%u", edge->from, edge->to);
+		if (edge->exchange)
+			fprintf(to, " [label=\"%s\"]", partitioning_name(edge->partitioning));
+		fputs(";\n", to);
+	}
+	fputs("}\n", to);
+}
+
+void
+plan_print_mermaid(const plan *p, FILE *to)
+{
+	fputs("flowchart LR\n", to);
+	for (uint32_t s = 0; s < p->stage_count; s++) {
+		fprintf(to, "  subgraph s%u[\"stage %u, %u task%s\"]\n", s, s, p->stages[s].task_count,
+		        p->stages[s].task_count == 1 ? "" : "s");
+		for (uint32_t i = 0; i < p->stages[s].operator_count; i++) {
+			const plan_operator *o = &p->operators[p->stages[s].operators[i]];
+			fprintf(to, "    o%u[", o->index);
+			print_quoted(o->title, 1, to);
+			fputs("]\n", to);
+		}
+		fputs("  end\n", to);
+	}
+	for (uint32_t i = 0; i < p->edge_count; i++) {
+		const plan_edge *edge = &p->edges[i];
+		if (edge->exchange)
+			fprintf(to, "  o%u -->|%s| o%u\n", edge->from, partitioning_name(edge->partitioning), edge->to);
+		else
+			fprintf(to, "  o%u --> o%u\n", edge->from, edge->to);
+	}
+}

@@ -1,0 +1,39 @@
+/* The words that plans are printed with. */
+#include "graph/planner.h"
+
+#define WORD(words, number) ((number) < FLOW_COUNT(words) && words[number] != NULL ? words[number] : "?")
+
+const char *
+operator_kind_name(uint32_t kind)
+{
+	static const char *const words[] = { NULL, "source", "sink", "function", "key_by", "event_time", "dead_letters" };
+	return WORD(words, kind);
+}
+
+const char *
+partitioning_name(uint32_t partitioning)
+{
+	static const char *const words[] = { NULL, "forward", "key", "shuffle", "global", "broadcast" };
+	return WORD(words, partitioning);
+}
+
+const char *
+stream_kind_name(uint32_t kind)
+{
+	static const char *const words[] = { "none", "global", "keyed", "non_keyed", "broadcast" };
+	return WORD(words, kind);
+}
+
+const char *
+record_errors_name(uint32_t policy)
+{
+	static const char *const words[] = { "none", "fail", "skip", "dead_letter" };
+	return WORD(words, policy);
+}
+
+const char *
+delivery_name(uint32_t delivery)
+{
+	static const char *const words[] = { "none", "at least once", "idempotent", "resumable", "one-phase" };
+	return WORD(words, delivery);
+}

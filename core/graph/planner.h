@@ -1,0 +1,164 @@
+/*
+ * graph/planner.h - what the files of the planner share. Private to the room.
+ *
+ * Order of work (plan.c): job options, systems, streams, tables and steps with their options (everything that can be checked
+ * without types); then the flow is bound step by step, which settles types (plan_bind.c); then, if nothing was wrong, operators are
+ * ordered and cut into stages (plan_stages.c), and what follows from the whole is computed: projection, delivery, ids.
+ */
+#ifndef GRAPH_PLANNER_H
+#define GRAPH_PLANNER_H
+
+#include "graph/graph_reader.h"
+#include "graph/job_options.h"
+#include "graph/plan.h"
+#include "options/options.h"
+
+/* An operator while the flow is bound: links between nodes may still change. */
+typedef struct plan_node {
+	plan_operator operator;
+	const char *given_name; /* by the user, or NULL */
+	const char *base_name;  /* what a name is made of where none is given */
+	size_t step;            /* GRAPH_NONE: a source, sink or the dead letters */
+	uint32_t rank;          /* within the step: event time 0, key 1, function 2 */
+	uint32_t number;        /* in the plan, once ordered */
+	uint32_t input_link;    /* sinks may have several, all others at most this one; PLAN_NONE: none */
+	uint32_t output_count;  /* links that leave it */
+	const char *key_text;   /* of the records that leave it, as written */
+} plan_node;
+
+typedef struct plan_link {
+	uint32_t from, to; /* nodes */
+	uint32_t partitioning;
+	const setting *place;
+} plan_link;
+
+/* Where the records of a step can be taken from. */
+typedef struct plan_cursor {
+	uint32_t node;
+	uint32_t partitioning; /* of the edge that is still to be made */
+	uint32_t kind;         /* FLOW_STREAM_* */
+	const flow_schema *schema;     /* NULL: no records come out */
+	const flow_schema *key_schema;
+	const char *key_text;  /* NULL: none */
+} plan_cursor;
+
+#define STEP_WAITING 0
+#define STEP_BOUND 1
+#define STEP_FAILED 2 /* something is wrong with it, or with what it takes its records from; reported */
+
+typedef struct plan_step {
+	const graph_step *step;
+	const setting *group;        /* its effective options */
+	const flow_options *options; /* of the function */
+	uint32_t record_errors;
+	uint32_t late;
+	uint32_t state;              /* STEP_* */
+	const char *waits_for;       /* table without a schema yet */
+	plan_cursor out;
+	uint32_t consumers;
+} plan_step;
+
+typedef struct plan_table_work {
+	size_t writer; /* step that settled the schema, or GRAPH_NONE */
+} plan_table_work;
+
+typedef struct planner {
+	plan *plan;
+	arena *arena;
+	config *config;
+	problems *problems;
+	registry *registry;
+	graph *graph;
+	const flow_host *host;
+	uint32_t flags;
+	int failed; /* out of memory */
+	options_names names;
+	uint32_t *source_nodes; /* by stream; PLAN_NONE: none yet */
+	uint32_t *sink_nodes;
+	uint8_t *stream_usable; /* by stream: types are known */
+	const setting **stream_groups;
+	plan_table_work *table_work;
+	plan_step *steps;
+	plan_node **nodes;
+	uint32_t node_count, node_capacity;
+	plan_link *links;
+	uint32_t link_count, link_capacity;
+	uint32_t record_errors; /* the job's */
+	const char *dead_letters; /* id of the output, or NULL */
+	uint32_t dead_letter_stream;
+} planner;
+
+/* Memory of the plan, zeroed; NULL sets failed. */
+void *planner_allocate(planner *p, size_t size);
+/* Text in the plan; NULL sets failed. */
+const char *planner_owned_format(planner *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A schema in short form; NULL: "nothing". */
+const char *planner_schema_text(planner *p, const flow_schema *schema);
+/* The plan takes over a reference to a schema; returns it. */
+const flow_schema *planner_own_schema(planner *p, const flow_schema *schema);
+
+/* --- plan_components.c: components by name, with their options --------------------------------------------------------- */
+
+/* Loads a component; problems (with the nearest id) go to `place`. NULL: it cannot be used. */
+const flow_component *planner_component(planner *p, uint32_t kind, const char *id, const setting *place);
+/* A component written as "name" or as { type = "name"; options }. `options` NULL: not wanted. */
+const flow_component *planner_component_setting(planner *p, uint32_t kind, const setting *s, const flow_options **options);
+/* Resolves what stands in `group` with the host's table and the component's table of that scope, either may be NULL. `ignore` is
+ * NULL-terminated or NULL. */
+const flow_options *planner_resolve(planner *p, const flow_option_set *host_set, const flow_component *component,
+                                    const char *scope, const setting *group, const setting *place, const char *name,
+                                    const char *const *ignore);
+/* Puts the defaults of these tables into the lowest layer, for `flowd explain`. `name` NULL: the section is the thing. */
+void planner_put_defaults(planner *p, const char *section, const char *name, const flow_option_set *host_set,
+                          const flow_component *component, const char *scope);
+/* For a thing whose component is unknown: `ignore`, and all keys that only the component could judge. Misspelled words of the
+ * host's table are still reported. */
+const char *const *planner_unjudged(planner *p, const flow_option_set *host_set, const setting *group,
+                                    const char *const *ignore);
+/* RECORD_ERRORS_* of an enum option, or `absent`. */
+uint32_t planner_record_errors(const flow_options *options, const char *name, uint32_t absent);
+void planner_name_service(planner *p);
+
+/* --- the parts of a plan ------------------------------------------------------------------------------------------------ */
+
+void plan_job(planner *p);     /* plan_job.c: job options, dead letters, names that belong to nothing */
+void plan_job_store(planner *p); /* the state store, once it is known that there is state */
+void plan_systems(planner *p); /* plan_systems.c */
+void plan_streams(planner *p); /* plan_streams.c */
+void plan_tables(planner *p);  /* plan_tables.c */
+/* First bytes of an input, at most 64 KiB, into the plan's arena (plan_sample.c). */
+flow_status plan_sample(planner *p, const plan_stream *stream, flow_slice *sample, flow_error *error);
+
+/* The service of tables' schemas answers for this planner while a function is bound; NULL: for none. */
+void plan_tables_serve(planner *p);
+/* Table whose schema was asked for in vain since plan_tables_serve, or NULL. */
+const char *plan_tables_missed(void);
+/* A bound function writes tables: settles or compares their schemas. 0: reported. */
+int plan_tables_written(planner *p, size_t step, const flow_function_plan *function, const plan_cursor *input);
+void plan_tables_check(planner *p); /* what holds for tables once all is bound */
+
+void plan_bind(planner *p);        /* plan_bind.c: steps to nodes and links */
+void plan_report_waiting(planner *p); /* plan_tables.c: steps that wait for tables which nobody writes */
+int plan_bind_key(planner *p, plan_step *step, plan_cursor *at);      /* plan_key.c */
+int plan_bind_event_time(planner *p, plan_step *step, plan_cursor *at, const flow_function_plan *function);
+int plan_bind_sink(planner *p, plan_step *step, const plan_cursor *at); /* plan_sink.c */
+void plan_bind_dead_letters(planner *p);
+
+uint32_t planner_add_node(planner *p, uint32_t kind, size_t step, uint32_t rank, const setting *place);
+void planner_add_link(planner *p, uint32_t from, uint32_t to, uint32_t partitioning, const setting *place);
+
+void plan_order(planner *p);      /* plan_order.c: nodes to operators and edges, with names */
+void plan_identify(planner *p);   /* plan_identity.c: id, state ids */
+void plan_stages(planner *p);     /* plan_stages.c */
+void plan_projection(planner *p); /* plan_projection.c */
+void plan_check(planner *p);      /* plan_check.c: what can be said only about the whole */
+void plan_delivery(planner *p);
+
+/* What a plan prints: short words (plan_words.c). */
+const char *operator_kind_name(uint32_t kind);
+const char *partitioning_name(uint32_t partitioning);
+const char *stream_kind_name(uint32_t kind);
+const char *record_errors_name(uint32_t policy);
+const char *delivery_name(uint32_t delivery);
+
+#endif
