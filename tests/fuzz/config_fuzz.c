@@ -8,7 +8,8 @@
 #include "fuzz/fuzz.h"
 #include "options/options.h"
 
-#define OPTION(variable, ...) static const flow_option variable = { .struct_size = FLOW_SIZEOF(flow_option), __VA_ARGS__ }
+#define OPTION(variable, ...)                                                                                          \
+	static const flow_option variable = { .struct_size = FLOW_SIZEOF(flow_option), __VA_ARGS__ }
 
 static const char *const choices[] = { "one", "two\tDoc", NULL };
 OPTION(o_text, .name = "text", .type = FLOW_OPTION_STRING, .flags = FLOW_OPTION_REQUIRED);
@@ -25,8 +26,8 @@ OPTION(o_secret, .name = "secret", .type = FLOW_OPTION_SECRET);
 static const flow_option *const members[] = { &o_lag, &o_count, NULL };
 OPTION(o_group, .name = "group", .type = FLOW_OPTION_GROUP, .members = members, .condition = "!key");
 OPTION(o_groups, .name = "groups", .type = FLOW_OPTION_LIST, .element = FLOW_OPTION_GROUP, .members = members);
-static const flow_option *const options[] = { &o_text, &o_path, &o_count, &o_ratio, &o_size, &o_lag, &o_mode, &o_since,
-	                                          &o_key, &o_map, &o_secret, &o_group, &o_groups, NULL };
+static const flow_option *const options[] = { &o_text,  &o_path, &o_count, &o_ratio,  &o_size,  &o_lag,    &o_mode,
+											  &o_since, &o_key,  &o_map,   &o_secret, &o_group, &o_groups, NULL };
 static const flow_option_set set = { FLOW_SIZEOF(flow_option_set), 0, "", "", options };
 static const flow_option_set *const sets[] = { &set, NULL };
 
@@ -64,7 +65,9 @@ look_at(config *c, arena *a, const char *section)
 	const char *const *names = config_names(c, section);
 	for (size_t i = 0; names[i] != NULL; i++) {
 		const setting *group = config_effective(c, section, names[i]);
-		options_request request = { .sets = sets, .group = group, .path = section, .name = names[i], .base_folder = "/b" };
+		options_request request = {
+			.sets = sets, .group = group, .path = section, .name = names[i], .base_folder = "/b"
+		};
 		options_resolve(a, &request, config_problems(c));
 		if (group != NULL)
 			setting_print(a, group);
