@@ -13,6 +13,7 @@
 
 #include "flow/batch.h"
 #include "flow/function.h"
+#include "flow/host.h"
 
 typedef struct batch_pool batch_pool;
 
@@ -61,6 +62,7 @@ void batch_release(const flow_batch *batch); /* NULL is allowed */
 uint64_t batch_bytes(const flow_batch *batch);
 
 extern const flow_batches batches_service;
+extern const flow_memory memory_service; /* flow.memory/1 */
 
 /* A growable flow_buffer. buffer_reset keeps the memory. */
 flow_buffer *buffer_create(void);

@@ -16,6 +16,22 @@ calendar_power(unsigned n)
 	return n <= 9 ? powers[n] : 0;
 }
 
+/* number / 10^unit of numbers from 0 up, by constants, which costs no division. */
+static inline int64_t
+calendar_seconds(int64_t number, unsigned unit)
+{
+	switch (unit) {
+	case 0:
+		return number;
+	case 3:
+		return (int64_t)((uint64_t)number / 1000);
+	case 6:
+		return (int64_t)((uint64_t)number / 1000000);
+	default:
+		return (int64_t)((uint64_t)number / (uint64_t)calendar_power(unit));
+	}
+}
+
 /* Rounds down, also below 0; the divisor is positive. */
 static inline int64_t
 calendar_divide(int64_t number, int64_t divisor)

@@ -1,7 +1,7 @@
 /* Decimals <-> big-endian two's complement (flow_sdk/number.h). */
 #include "flow_sdk/number.h"
 
-#define LIMB_COUNT (FLOW_DECIMAL_MAX_BYTES / 4)
+#define LIMB_COUNT (FLOW_DECIMAL_MAX_BYTES / 4 + 2) /* and room for a sign */
 #define BILLION 1000000000u
 
 /* A magnitude, least significant limb first. */
@@ -48,7 +48,7 @@ read_bytes(flow_slice bytes, struct magnitude *m)
 	while (skip < bytes.size && data[skip] == filler)
 		skip++;
 	uint64_t size = bytes.size - skip;
-	if (size > FLOW_DECIMAL_MAX_BYTES - 4)
+	if (size > FLOW_DECIMAL_MAX_BYTES)
 		return -1;
 	m->count = (uint32_t)(size / 4 + 1);
 	uint64_t carry = negative;

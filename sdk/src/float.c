@@ -96,14 +96,57 @@ flow_parse_float64(flow_slice text, int special, double *number)
 	return FLOW_OK;
 }
 
+/* Most doubles of data files have few digits behind the point: number * 10^k is an integer n of at most 15 digits, and n / 10^k, which
+ * is rounded once, is the number again. Then n's digits are the shortest: decimals of up to 15 digits are different doubles. The
+ * length, or 0: not such a number. */
+static uint64_t
+print_short(double number, char *buffer)
+{
+	static const double powers[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6 };
+	double magnitude = number < 0 ? -number : number;
+	if (!(magnitude >= 1e-4 && magnitude < 1e9))
+		return 0;
+	for (unsigned k = 0; k < FLOW_COUNT(powers); k++) {
+		double scaled = magnitude * powers[k];
+		int64_t n = (int64_t)(scaled + 0.5);
+		double off = scaled - (double)n;
+		if (off > 0.001 || off < -0.001 || (double)n / powers[k] != magnitude)
+			continue;
+		char digits[FLOW_NUMBER_TEXT_MAX], *at = buffer;
+		uint64_t size = flow_print_uint64((uint64_t)n, digits), whole = size > k ? size - k : 0;
+		if (number < 0)
+			*at++ = '-';
+		if (whole == 0)
+			*at++ = '0';
+		memcpy(at, digits, whole);
+		at += whole;
+		*at++ = '.';
+		for (uint64_t zeros = k > size ? k - size : k == 0; zeros != 0; zeros--)
+			*at++ = '0';
+		memcpy(at, digits + whole, size - whole);
+		return (uint64_t)(at + (size - whole) - buffer);
+	}
+	return 0;
+}
+
+static uint64_t
+print_special(double number, char *buffer)
+{
+	const char *text = number != number ? "NaN" : number < 0 ? "-Infinity" : "Infinity";
+	uint64_t size = strlen(text);
+	memcpy(buffer, text, size);
+	return size;
+}
+
 uint64_t
 flow_print_float64(double number, char *buffer)
 {
-	if (number != number)
-		return (uint64_t)(stpcpy(buffer, "NaN") - buffer);
-	if (__builtin_isinf(number))
-		return (uint64_t)(stpcpy(buffer, number < 0 ? "-Infinity" : "Infinity") - buffer);
-	uint64_t size = float_write(number, buffer, FLOW_NUMBER_TEXT_MAX);
+	uint64_t size = print_short(number, buffer);
+	if (size != 0)
+		return size;
+	if (number - number != 0)
+		return print_special(number, buffer);
+	size = float_write(number, buffer, FLOW_NUMBER_TEXT_MAX);
 	char *exponent = (char *)memchr(buffer, 'e', size);
 	if (exponent == NULL) {
 		if (memchr(buffer, '.', size) == NULL) {

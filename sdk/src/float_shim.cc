@@ -15,5 +15,8 @@ float_read(const char *text, uint64_t size, double *number)
 extern "C" uint64_t
 float_write(double number, char *buffer, uint64_t size)
 {
-	return static_cast<uint64_t>(std::to_chars(buffer, buffer + size, number).ptr - buffer);
+	double magnitude = number < 0 ? -number : number;
+	bool plain = magnitude == 0 || (magnitude >= 1e-4 && magnitude < 1e16);
+	auto format = plain ? std::chars_format::fixed : std::chars_format::scientific;
+	return static_cast<uint64_t>(std::to_chars(buffer, buffer + size, number, format).ptr - buffer);
 }

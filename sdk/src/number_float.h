@@ -16,7 +16,7 @@ extern "C" {
 
 /* "-?digits[.digits][e[+-]digits]", no blank, no plus in front; also "inf" and "nan", which the caller keeps away. */
 int float_read(const char *text, uint64_t size, double *number);
-/* The shortest text that reads back as the same finite double; returns its length. */
+/* The fewest digits that read back as the same finite double, without exponent from 1e-4 to below 1e16; returns the length. */
 uint64_t float_write(double number, char *buffer, uint64_t size);
 
 #ifdef __cplusplus

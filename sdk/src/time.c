@@ -15,9 +15,26 @@ flow_days_from_civil(int64_t year, unsigned month, unsigned day)
 	return era * 146097 + day_of_era - 719468;
 }
 
+/* The same as below for days of the years 0 to 9999, in 32 bits. */
+static void
+civil_of_common_days(uint32_t days, int64_t *year, unsigned *month, unsigned *day)
+{
+	uint32_t era = days / 146097, day_of_era = days % 146097;
+	uint32_t year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+	uint32_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+	uint32_t shifted = (5 * day_of_year + 2) / 153;
+	*day = day_of_year - (153 * shifted + 2) / 5 + 1;
+	*month = shifted < 10 ? shifted + 3 : shifted - 9;
+	*year = year_of_era + era * 400 + (*month <= 2);
+}
+
 void
 flow_civil_from_days(int64_t days, int64_t *year, unsigned *month, unsigned *day)
 {
+	if (days >= -719468 && days < 2932897) {
+		civil_of_common_days((uint32_t)(days + 719468), year, month, day);
+		return;
+	}
 	int64_t era = calendar_divide(days, 146097);
 	int64_t day_of_era = days - era * 146097 + 719468 % 146097;
 	era += 719468 / 146097;
@@ -64,17 +81,24 @@ put_two(unsigned number, char *at)
 }
 
 static char *
+put_year(int64_t year, char *at)
+{
+	if (year >= 0 && year <= 9999)
+		return put_two((unsigned)year % 100, put_two((unsigned)year / 100, at));
+	*at++ = year < 0 ? '-' : '+';
+	uint64_t magnitude = year < 0 ? 0 - (uint64_t)year : (uint64_t)year;
+	for (uint64_t least = 1000; least > magnitude && least > 1; least /= 10)
+		*at++ = '0';
+	return at + flow_print_uint64(magnitude, at);
+}
+
+static char *
 put_date(int64_t days, char *at)
 {
 	int64_t year;
 	unsigned month, day;
 	flow_civil_from_days(days, &year, &month, &day);
-	if (year < 0 || year > 9999)
-		*at++ = year < 0 ? '-' : '+';
-	uint64_t magnitude = year < 0 ? (uint64_t)-year : (uint64_t)year;
-	for (uint64_t least = 1000; least > magnitude && least > 1; least /= 10)
-		*at++ = '0';
-	at += flow_print_uint64(magnitude, at);
+	at = put_year(year, at);
 	*at++ = '-';
 	at = put_two(month, at);
 	*at++ = '-';
@@ -85,9 +109,8 @@ put_date(int64_t days, char *at)
 static char *
 put_clock(int64_t number, uint8_t unit, char *at)
 {
-	int64_t per_second = calendar_power(unit);
-	unsigned seconds = (unsigned)(number / per_second);
-	int64_t fraction = number % per_second;
+	unsigned seconds = (unsigned)calendar_seconds(number, unit);
+	int64_t fraction = number - (int64_t)seconds * calendar_power(unit);
 	at = put_two(seconds / 3600, at);
 	*at++ = ':';
 	at = put_two(seconds / 60 % 60, at);
@@ -117,11 +140,11 @@ flow_print_time(const flow_value *value, char *buffer)
 			return flow_print_int64(number, buffer);
 		return (uint64_t)(put_clock(number, value->unit, buffer) - buffer);
 	}
-	int64_t days = calendar_divide(number, per_day);
+	int64_t days = number >= 0 ? (int64_t)((uint64_t)calendar_seconds(number, value->unit) / CALENDAR_DAY)
+	                           : calendar_divide(number, per_day);
 	at = put_date(days, at);
 	*at++ = 'T';
-	int64_t rest = number % per_day;
-	at = put_clock(rest < 0 ? rest + per_day : rest, value->unit, at);
+	at = put_clock((int64_t)((uint64_t)number - (uint64_t)days * (uint64_t)per_day), value->unit, at);
 	if ((value->flags & FLOW_ZONED) != 0)
 		*at++ = 'Z';
 	return (uint64_t)(at - buffer);

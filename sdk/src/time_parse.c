@@ -53,7 +53,10 @@ read_plain_date(const char *text, int64_t *days)
 	year += century * 100;
 	if (!is_date(year, month, day))
 		return 0;
-	*days = flow_days_from_civil(year, (unsigned)month, (unsigned)day);
+	/* flow_days_from_civil in 32 bits, 400 years on so that nothing is below zero. */
+	uint32_t y = (uint32_t)(year + 400 - (month <= 2)), m = (uint32_t)(month > 2 ? month - 3 : month + 9);
+	uint32_t sum = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + (uint32_t)day - 1;
+	*days = (int64_t)sum - 146097 - 719468;
 	return 1;
 }
 

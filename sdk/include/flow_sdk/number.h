@@ -31,8 +31,8 @@ flow_status flow_parse_decimal(flow_slice text, flow_builder *memory, flow_value
 /* Write at `buffer` (FLOW_NUMBER_TEXT_MAX bytes), return the length; no NUL. */
 uint64_t flow_print_int64(int64_t number, char *buffer);
 uint64_t flow_print_uint64(uint64_t number, char *buffer);
-/* Shortest text that reads back as the same double, always with a point or exponent ("1.0", "1e+300" as "1e300", "-0.0"); "NaN",
- * "Infinity", "-Infinity" are not JSON: the caller looks first. */
+/* The fewest digits that read back as the same double: plain from 1e-4 to below 1e16 ("1.0", "-0.0", "100000.0"), else with exponent
+ * ("1e300", "1.5e-7"). "NaN", "Infinity", "-Infinity" are not JSON: the caller looks first. */
 uint64_t flow_print_float64(double number, char *buffer);
 /* Plain notation without exponent where that takes at most 40 added zeros, else "d.ddde-x". Needs count + 64 bytes. */
 uint64_t flow_print_decimal(const flow_decimal *decimal, char *buffer);
