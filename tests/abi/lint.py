@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 ROOMS = ["base", "options", "config", "plugin", "expr", "graph", "state", "runtime", "transfer", "http", "host"]
-LINE_MAX = 140  # 120 is the aim; a line may run over a little
+LINE_MAX = 160  # 120 is the aim; a line may run over a little
 FILE_MAX = 1000
 
 
