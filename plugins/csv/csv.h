@@ -1,0 +1,93 @@
+/*
+ * The csv serde: what its parts share.
+ *
+ * Ownership: a csv_serde belongs to the host (open, close); decoders and encoders point into it. Threads: as flow/serde.h says.
+ */
+#ifndef CSV_H
+#define CSV_H
+
+#include "flow/flow.h"
+
+#define CSV_MAX_RECORD ((uint64_t)512 * 1024 * 1024)
+#define CSV_MAX_TOKENS 16
+#define CSV_MAX_COLUMNS 8192 /* so that a decoder's state fits into 64 KiB */
+
+typedef struct csv_format {
+	char delimiter;
+	char quote;
+	char escape;  /* 0: none */
+	char comment; /* 0: none */
+	int header;
+	uint64_t max_record; /* bytes without the line's end */
+	flow_slice tokens[CSV_MAX_TOKENS]; /* texts that mean null */
+	uint32_t token_count;
+	uint64_t token_sizes; /* bit n: there is a token of n bytes (bit 63: of 63 or more) */
+} csv_format;
+
+typedef struct csv_serde {
+	const flow_host *host;
+	csv_format format;
+	char *token_memory;
+	const flow_schema *declared; /* the option `fields` as a record; NULL: none */
+	const flow_schema *schema;   /* what decoding gives, once it is known */
+} csv_serde;
+
+
+static inline int
+csv_is_token(const csv_format *format, const char *text, uint64_t size)
+{
+	if ((format->token_sizes >> (size < 63 ? size : 63) & 1) == 0)
+		return 0;
+	for (uint32_t i = 0; i < format->token_count; i++)
+		if (flow_slice_equal(format->tokens[i], flow_slice_make(text, size)))
+			return 1;
+	return 0;
+}
+
+/* --- csv_index.c: where the structural bytes are --------------------------------------------------------------------- */
+
+/* Finds delimiters, line feeds and `third` (an escape character, or the delimiter again) in data[0 .. size), of which at least 64
+ * bytes behind the end can be read. Writes their offsets + `base` ascending to `positions` (size + 64 entries), returns how many.
+ * *high becomes non-zero if a byte is not ASCII. */
+typedef uint32_t (*csv_indexer)(const char *data, uint32_t size, uint32_t base, char delimiter, char third, uint32_t *positions,
+                                uint64_t *high);
+/* The fastest one for this processor; `plain`: the one in C. */
+csv_indexer csv_indexer_choose(int plain);
+
+/* --- csv_line.c: one record, cut simply (headers) -------------------------------------------------------------------- */
+
+#define CSV_LINE_WHOLE 0
+#define CSV_LINE_CUT 1    /* more bytes are needed */
+#define CSV_LINE_OPEN 2   /* a quote is not closed */
+#define CSV_LINE_MEMORY 3
+
+typedef struct csv_line {
+	flow_slice *fields; /* point into `text` */
+	uint32_t count;
+	char *text;
+	uint64_t size;  /* bytes of the record with its line end */
+	uint64_t lines; /* line feeds among them */
+} csv_line;
+
+int csv_line_cut(const csv_format *format, flow_slice data, int final, csv_line *line);
+void csv_line_release(csv_line *line);
+/* Bytes in front of the header that are no record: a byte order mark, comments, empty lines; *lines counts line feeds in them. */
+uint64_t csv_skip_to_header(const csv_format *format, flow_slice data, uint64_t *lines);
+
+/* --- csv_reader.c, csv_writer.c -------------------------------------------------------------------------------------- */
+
+flow_status csv_decoder_open(flow_serde *serde, const flow_decoder_request *request, flow_decoder **decoder,
+                             flow_error *error);
+flow_status csv_decode(flow_decoder *decoder, flow_window *window, flow_builder *builder, flow_error *error);
+flow_status csv_save(flow_decoder *decoder, flow_slice *state, flow_error *error);
+flow_status csv_restore(flow_decoder *decoder, flow_slice state, flow_error *error);
+void csv_decoder_close(flow_decoder *decoder);
+
+flow_status csv_check_encodable(flow_serde *serde, const flow_schema *schema, flow_error *error);
+flow_status csv_encoder_open(flow_serde *serde, const flow_schema *schema, flow_encoder **encoder, flow_error *error);
+flow_status csv_begin(flow_encoder *encoder, flow_buffer *buffer, flow_error *error);
+flow_status csv_encode(flow_encoder *encoder, const flow_batch *batch, int use_key, flow_buffer *buffer, uint64_t *ends,
+                       flow_status *statuses, flow_error *error);
+void csv_encoder_close(flow_encoder *encoder);
+
+#endif

@@ -1,0 +1,85 @@
+/*
+ * Text of a field -> cell: short, usual forms of numbers inline, everything else by the SDK's exact functions.
+ *
+ * Texts lie in a window: up to 16 bytes may be read behind them.
+ */
+#ifndef CSV_CELLS_H
+#define CSV_CELLS_H
+
+#include "flow/flow.h"
+#include "flow_sdk/cell.h"
+
+#define ZEROS 0x3030303030303030ull
+
+/* 1 to 8 digits at once; 0 if there is another character. */
+static inline int
+csv_short_digits(const char *text, uint64_t size, uint64_t *number)
+{
+	uint64_t word;
+	memcpy(&word, text, 8);
+	unsigned unused = (unsigned)(8 - size) * 8;
+	if (unused != 0)
+		word = (word << unused) | (ZEROS >> (64 - unused)); /* zeros in front */
+	uint64_t digits = word ^ ZEROS;
+	if (((digits | (digits + 0x0606060606060606ull)) & 0xF0F0F0F0F0F0F0F0ull) != 0)
+		return 0;
+	digits = digits * 10 + (digits >> 8); /* pairs */
+	*number = (((digits & 0x000000FF000000FFull) * 0x000F424000000064ull) +
+	           ((digits >> 16 & 0x000000FF000000FFull) * 0x0000271000000001ull)) >> 32;
+	return 1;
+}
+
+/* Up to 16 digits with a minus sign. 0: ask the exact function. */
+static inline int
+csv_usual_integer(const char *text, uint64_t size, int64_t *number)
+{
+	int negative = size != 0 && text[0] == '-';
+	text += negative;
+	size -= (uint64_t)negative;
+	uint64_t value;
+	if (size - 1 < 8) {
+		if (!csv_short_digits(text, size, &value))
+			return 0;
+	} else if (size - 9 < 8) {
+		uint64_t low;
+		if (!csv_short_digits(text, size - 8, &value) || !csv_short_digits(text + size - 8, 8, &low))
+			return 0;
+		value = value * 100000000 + low;
+	} else {
+		return 0;
+	}
+	*number = negative ? -(int64_t)value : (int64_t)value;
+	return 1;
+}
+
+/* Up to 15 digits, a point among them: their quotient by a power of ten is the nearest double. 0: ask the exact function. */
+static inline int
+csv_usual_float(const char *text, uint64_t size, double *number)
+{
+	static const double powers[] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15 };
+	const char *end = text + size;
+	int negative = size != 0 && text[0] == '-';
+	text += negative;
+	if (end - text > 16 || end == text)
+		return 0;
+	uint64_t value = 0;
+	const char *point = NULL;
+	for (const char *at = text; at < end; at++) {
+		unsigned digit = (unsigned)(unsigned char)*at - '0';
+		if (digit < 10)
+			value = value * 10 + digit;
+		else if (*at == '.' && point == NULL && at > text)
+			point = at;
+		else
+			return 0;
+	}
+	int64_t digits = end - text - (point != NULL);
+	int64_t behind = point == NULL ? 0 : end - point - 1;
+	if (digits > 15 || digits == 0 || (point != NULL && behind == 0))
+		return 0;
+	double result = (double)value / powers[behind];
+	*number = negative ? -result : result;
+	return 1;
+}
+
+#endif

@@ -1,0 +1,135 @@
+/* Cuts one record byte by byte: for header lines, where speed does not matter but the fields must outlive the window. */
+#include <stdlib.h>
+
+#include "csv.h"
+
+struct cutter {
+	const csv_format *format;
+	flow_slice data;
+	uint64_t at;
+	char *to;
+	csv_line *line;
+	uint32_t capacity;
+};
+
+static int
+add_field(struct cutter *c, char *start)
+{
+	if (c->line->count == c->capacity) {
+		c->capacity = c->capacity == 0 ? 64 : c->capacity * 2;
+		flow_slice *more = (flow_slice *)realloc(c->line->fields, c->capacity * sizeof(*more));
+		if (more == NULL)
+			return CSV_LINE_MEMORY;
+		c->line->fields = more;
+	}
+	c->line->fields[c->line->count++] = flow_slice_make(start, (uint64_t)(c->to - start));
+	return CSV_LINE_WHOLE;
+}
+
+/* Copies a quoted field from behind its opening quote; stands behind the closing one afterwards. */
+static int
+copy_quoted(struct cutter *c, int final)
+{
+	const csv_format *f = c->format;
+	while (c->at < c->data.size) {
+		char byte = c->data.data[c->at++];
+		if (f->escape != 0 && byte == f->escape && c->at < c->data.size) {
+			byte = c->data.data[c->at++];
+		} else if (byte == f->quote) {
+			if (c->at == c->data.size)
+				return final ? CSV_LINE_WHOLE : CSV_LINE_CUT;
+			if (c->data.data[c->at] != f->quote)
+				return CSV_LINE_WHOLE;
+			c->at++;
+		}
+		c->line->lines += byte == '\n';
+		*c->to++ = byte;
+	}
+	return final ? CSV_LINE_OPEN : CSV_LINE_CUT;
+}
+
+static void
+copy_plain(struct cutter *c)
+{
+	const csv_format *f = c->format;
+	for (; c->at < c->data.size; c->at++) {
+		char byte = c->data.data[c->at];
+		if (f->escape != 0 && byte == f->escape && c->at + 1 < c->data.size)
+			byte = c->data.data[++c->at];
+		else if (byte == f->delimiter || byte == '\n')
+			return;
+		*c->to++ = byte;
+	}
+}
+
+/* One field; *last is set when the record ends behind it. */
+static int
+cut_field(struct cutter *c, int final, int *last)
+{
+	char *start = c->to;
+	if (c->at < c->data.size && c->data.data[c->at] == c->format->quote) {
+		c->at++;
+		int result = copy_quoted(c, final);
+		if (result != CSV_LINE_WHOLE)
+			return result;
+	}
+	copy_plain(c);
+	*last = c->at >= c->data.size || c->data.data[c->at] == '\n';
+	if (c->at >= c->data.size && !final)
+		return CSV_LINE_CUT;
+	if (*last && c->to > start && c->to[-1] == '\r' && c->data.data[c->at - 1] == '\r')
+		c->to--;
+	return add_field(c, start);
+}
+
+int
+csv_line_cut(const csv_format *format, flow_slice data, int final, csv_line *line)
+{
+	memset(line, 0, sizeof(*line));
+	struct cutter c = { .format = format, .data = data, .line = line };
+	line->text = (char *)malloc(data.size + 1);
+	if (line->text == NULL)
+		return CSV_LINE_MEMORY;
+	c.to = line->text;
+	int last = 0;
+	while (!last) {
+		int result = cut_field(&c, final, &last);
+		if (result != CSV_LINE_WHOLE) {
+			csv_line_release(line);
+			return result;
+		}
+		if (!last)
+			c.at++;
+	}
+	if (c.at < data.size) {
+		c.at++;
+		line->lines++;
+	}
+	line->size = c.at;
+	return CSV_LINE_WHOLE;
+}
+
+void
+csv_line_release(csv_line *line)
+{
+	free(line->fields);
+	free(line->text);
+	memset(line, 0, sizeof(*line));
+}
+
+uint64_t
+csv_skip_to_header(const csv_format *format, flow_slice data, uint64_t *lines)
+{
+	uint64_t at = data.size >= 3 && memcmp(data.data, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+	for (;;) {
+		const char *start = data.data + at;
+		const char *feed = at == data.size ? NULL : (const char *)memchr(start, '\n', data.size - at);
+		if (feed == NULL)
+			return at;
+		int empty = feed == start || (feed == start + 1 && *start == '\r');
+		if (!empty && (format->comment == 0 || *start != format->comment))
+			return at;
+		at = (uint64_t)(feed - data.data) + 1;
+		++*lines;
+	}
+}

@@ -1,0 +1,245 @@
+/* Lines of a byte stream, or records, each one JSON document. */
+#include <stdio.h>
+
+#include "flow_sdk/plugin.h"
+#include "json.h"
+
+struct state { /* what goes into checkpoints */
+	uint32_t version;
+	uint32_t discarding; /* within a line that was too long */
+	uint64_t line;
+};
+
+struct flow_decoder {
+	const json_serde *serde;
+	json_parser *parser;
+	uint8_t *wanted; /* NULL: all fields */
+	struct state state;
+	struct state saved;
+	uint64_t place_size;
+	char place[]; /* NUL-terminated */
+};
+
+flow_status
+json_decoder_open(flow_serde *serde, const flow_decoder_request *request, flow_decoder **decoder, flow_error *error)
+{
+	const json_serde *s = (const json_serde *)serde;
+	const flow_host *host = s->host;
+	struct flow_decoder *d = (struct flow_decoder *)flow_new(host, sizeof(*d) + request->place.size + 1);
+	if (d == NULL)
+		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
+	d->serde = s;
+	d->state = (struct state){ .version = 1, .line = 1 };
+	d->place_size = request->place.size;
+	if (d->place_size != 0)
+		memcpy(d->place, request->place.data, d->place_size);
+	d->parser = json_parser_create(host, &s->format);
+	int projected = request->fields != NULL && s->schema->kind == FLOW_KIND_RECORD;
+	if (projected)
+		d->wanted = (uint8_t *)flow_new(host, (uint64_t)s->schema->field_count + 1);
+	if (d->parser == NULL || (projected && d->wanted == NULL)) {
+		json_decoder_close(d);
+		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
+	}
+	for (uint64_t i = 0; projected && i < request->field_count; i++)
+		if (request->fields[i] < s->schema->field_count)
+			d->wanted[request->fields[i]] = 1;
+	*decoder = d;
+	return FLOW_OK;
+}
+
+void
+json_decoder_close(flow_decoder *d)
+{
+	const flow_host *host = d->serde->host;
+	json_parser_destroy(d->parser);
+	host->release(d->wanted);
+	host->release(d);
+}
+
+flow_status
+json_save(flow_decoder *d, flow_slice *state, flow_error *error)
+{
+	(void)error;
+	d->saved = d->state;
+	*state = flow_slice_make(&d->saved, sizeof(d->saved));
+	return FLOW_OK;
+}
+
+flow_status
+json_restore(flow_decoder *d, flow_slice state, flow_error *error)
+{
+	struct state s;
+	if (state.size == sizeof(s)) {
+		memcpy(&s, state.data, sizeof(s));
+		if (s.version == 1) {
+			d->state = s;
+			return FLOW_OK;
+		}
+	}
+	return flow_fail(d->serde->host, error, FLOW_E_CORRUPT, "json: the saved state of %s is of another version", d->place);
+}
+
+/* --- rejections ------------------------------------------------------------------------------------------------------ */
+
+static flow_status
+reject(flow_builder *builder, const json_fault *fault, flow_slice raw, int64_t ordinal, uint64_t line)
+{
+	char reason[512];
+	flow_rejection rejection = { .struct_size = FLOW_SIZEOF(flow_rejection), .status = fault->status };
+	snprintf(reason, sizeof(reason), "%s (byte %llu%s%.*s)", fault->reason, (unsigned long long)fault->offset,
+	         fault->pointer.size == 0 ? "" : ", at ", (int)(fault->pointer.size > 128 ? 128 : fault->pointer.size),
+	         fault->pointer.size == 0 ? "" : fault->pointer.data);
+	rejection.reason = flow_slice_of(reason);
+	rejection.field = fault->pointer;
+	rejection.raw = raw;
+	rejection.ordinal = ordinal;
+	rejection.line = line;
+	return builder->ops->reject(builder, &rejection);
+}
+
+static flow_status
+reject_long(const struct flow_decoder *d, flow_builder *builder, flow_slice raw, int64_t ordinal, uint64_t line)
+{
+	char reason[96];
+	snprintf(reason, sizeof(reason), "the text is longer than max_record (%llu bytes)",
+	         (unsigned long long)d->serde->format.max_record);
+	json_fault fault = { .status = FLOW_E_LIMIT, .reason = reason, .offset = d->serde->format.max_record };
+	return reject(builder, &fault, raw, ordinal, line);
+}
+
+/* --- byte streams ---------------------------------------------------------------------------------------------------- */
+
+static int
+is_blank(const char *text, uint64_t size)
+{
+	for (uint64_t i = 0; i < size; i++)
+		if (text[i] != ' ' && text[i] != '\t' && text[i] != '\r')
+			return 0;
+	return 1;
+}
+
+/* A copy with the padding that the parser needs. NULL: out of memory. */
+static const char *
+padded_copy(flow_builder *builder, const char *text, uint64_t size)
+{
+	char *copy = (char *)flow_builder_alloc(builder, size + 1 + JSON_PADDING);
+	if (copy == NULL)
+		return NULL;
+	memcpy(copy, text, size);
+	memset(copy + size, 0, 1 + JSON_PADDING);
+	return copy;
+}
+
+/* One line, without its line feed, that stands at `offset` of the stream. */
+static flow_status
+decode_line(struct flow_decoder *d, const char *text, uint64_t size, int64_t offset, flow_builder *builder)
+{
+	if (is_blank(text, size))
+		return FLOW_OK;
+	flow_value value;
+	json_fault fault;
+	flow_status status = json_parse(d->parser, d->serde->node, d->wanted, text, size, builder, &value, &fault);
+	if (__builtin_expect(status == FLOW_OK, 1)) {
+		builder->ordinal[flow_builder_add(builder, value)] = offset;
+		return FLOW_OK;
+	}
+	if (status == FLOW_E_MEMORY)
+		return status;
+	if (size != 0 && text[size - 1] == '\r')
+		size--;
+	return reject(builder, &fault, flow_slice_make(text, size), offset, d->state.line);
+}
+
+/* The next line of the window at *at. FLOW_AGAIN: it is not complete. */
+static flow_status
+next_line(struct flow_decoder *d, const flow_window *window, uint64_t *at, flow_builder *builder)
+{
+	const char *text = window->data + *at;
+	uint64_t left = window->size - *at;
+	uint64_t limit = d->serde->format.max_record;
+	uint64_t looked = d->state.discarding || left <= limit ? left : limit + 1;
+	const char *feed = (const char *)memchr(text, '\n', looked);
+	flow_status status = FLOW_OK;
+	if (d->state.discarding) {
+		d->state.discarding = feed == NULL;
+	} else if (feed != NULL) {
+		status = decode_line(d, text, (uint64_t)(feed - text), window->offset + (int64_t)*at, builder);
+	} else if (left > limit) {
+		status = reject_long(d, builder, flow_slice_make(text, limit), window->offset + (int64_t)*at, d->state.line);
+		d->state.discarding = 1;
+	} else if (!window->final) {
+		return FLOW_AGAIN;
+	} else {
+		const char *copy = padded_copy(builder, text, left); /* what stands behind it is undefined */
+		status = copy == NULL ? FLOW_E_MEMORY : decode_line(d, copy, left, window->offset + (int64_t)*at, builder);
+	}
+	*at += feed == NULL ? looked : (uint64_t)(feed - text) + 1;
+	d->state.line += feed != NULL;
+	return status;
+}
+
+flow_status
+json_decode(flow_decoder *d, flow_window *window, flow_builder *builder, flow_error *error)
+{
+	const flow_host *host = d->serde->host;
+	uint64_t at = 0;
+	window->consumed = 0;
+	if (window->offset == 0 && window->size != 0 && (unsigned char)window->data[0] == 0xEF) { /* a byte order mark */
+		if (window->size < 3 && !window->final)
+			return FLOW_OK;
+		if (window->size >= 3 && memcmp(window->data, "\xEF\xBB\xBF", 3) == 0)
+			at = 3;
+	}
+	flow_status status = FLOW_OK;
+	if (builder->ordinal == NULL && builder->ops->add_columns(builder, FLOW_COLUMN_ORDINAL) != FLOW_OK)
+		status = FLOW_E_MEMORY;
+	while (status == FLOW_OK && at < window->size && !flow_builder_full(builder)) {
+		status = next_line(d, window, &at, builder);
+		if (status != FLOW_E_MEMORY)
+			window->consumed = at;
+	}
+	if (status == FLOW_E_MEMORY)
+		return flow_fail(host, error, status, "%s: out of memory while reading records", d->place);
+	return status == FLOW_AGAIN ? FLOW_OK : status;
+}
+
+/* --- records --------------------------------------------------------------------------------------------------------- */
+
+static flow_status
+decode_record(struct flow_decoder *d, const flow_batch *raw, uint32_t row, flow_builder *builder, uint32_t *source_rows)
+{
+	const flow_value *bytes = &raw->value[row];
+	int64_t ordinal = raw->ordinal == NULL ? -1 : raw->ordinal[row];
+	flow_value value = flow_null();
+	if (bytes->type != FLOW_NULL) {
+		flow_slice text = flow_value_slice(bytes);
+		if (text.size > d->serde->format.max_record)
+			return reject_long(d, builder, text, ordinal, 0);
+		const char *copy = padded_copy(builder, text.size == 0 ? "" : text.data, text.size);
+		if (copy == NULL)
+			return FLOW_E_MEMORY;
+		json_fault fault;
+		flow_status status = json_parse(d->parser, d->serde->node, d->wanted, copy, text.size, builder, &value, &fault);
+		if (status == FLOW_E_MEMORY)
+			return status;
+		if (status != FLOW_OK)
+			return reject(builder, &fault, text, ordinal, 0);
+	}
+	source_rows[flow_builder_add(builder, value)] = row;
+	return FLOW_OK;
+}
+
+flow_status
+json_decode_rows(flow_decoder *d, const flow_batch *raw, uint32_t first, uint32_t *next, flow_builder *builder,
+                 uint32_t *source_rows, flow_error *error)
+{
+	flow_status status = FLOW_OK;
+	uint32_t i = first;
+	for (; status == FLOW_OK && i < raw->selected_count && !flow_builder_full(builder); i++)
+		status = decode_record(d, raw, flow_row(raw, i), builder, source_rows);
+	*next = i;
+	if (status == FLOW_E_MEMORY)
+		return flow_fail(d->serde->host, error, status, "json: out of memory while reading records");
+	return status;
+}

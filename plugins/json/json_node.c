@@ -1,0 +1,162 @@
+/* Schemas prepared for reading and writing: fields found by a hash of their names' first bytes, keys as they are written. */
+#include "json.h"
+#include "flow_sdk/plugin.h"
+
+#define NAME_ROOM 32 /* besides the name and its escaped form */
+
+struct builder {
+	const flow_host *host;
+	json_node *first; /* the newest */
+	int failed;
+};
+
+static uint32_t
+name_hash(const char *name, uint32_t size)
+{
+	uint64_t head;
+	memcpy(&head, name, 8);
+	if (size < 8)
+		head = size == 0 ? 0 : head & (~0ull >> (64 - 8 * size));
+	head = (head ^ ((uint64_t)size << 56)) * 0x9E3779B97F4A7C15ull;
+	return (uint32_t)(head >> 32);
+}
+
+int32_t
+json_node_find(const json_node *node, const char *name, uint32_t size)
+{
+	for (uint32_t at = name_hash(name, size) & node->slot_mask;; at = (at + 1) & node->slot_mask) {
+		uint32_t slot = node->slots[at];
+		if (slot == 0)
+			return -1;
+		const json_field *field = &node->fields[slot - 1];
+		if (field->size == size && memcmp(field->name, name, size) == 0)
+			return (int32_t)slot - 1;
+	}
+}
+
+static const json_node *make_node(struct builder *b, const flow_schema *schema);
+
+static void
+make_fields(struct builder *b, json_node *node)
+{
+	const flow_schema *schema = node->schema;
+	uint32_t slots = 4;
+	while (slots < schema->field_count * 2 + 1)
+		slots *= 2;
+	uint64_t names = 0;
+	for (uint32_t i = 0; i < schema->field_count; i++)
+		names += schema->fields[i]->name.size * (1 + JSON_ESCAPED_MAX) + NAME_ROOM;
+	node->slot_mask = slots - 1;
+	node->slots = (uint32_t *)flow_new(b->host, slots * sizeof(uint32_t));
+	node->fields = (json_field *)flow_new(b->host, (schema->field_count + 1) * sizeof(json_field) + names);
+	if (node->slots == NULL || node->fields == NULL) {
+		b->failed = 1;
+		return;
+	}
+	char *text = (char *)(node->fields + schema->field_count + 1);
+	node->field_count = schema->field_count;
+	for (uint32_t i = 0; i < schema->field_count; i++) {
+		const flow_field *from = schema->fields[i];
+		json_field *field = &node->fields[i];
+		if (from->name.size != 0)
+			memcpy(text, from->name.data, from->name.size);
+		field->name = text;
+		field->size = (uint32_t)from->name.size;
+		field->default_value = from->default_value;
+		field->required = from->default_value == NULL && !flow_schema_nullable(from->schema) &&
+		                  from->schema->kind != FLOW_KIND_ANY && from->schema->kind != FLOW_KIND_NULL;
+		field->node = make_node(b, from->schema);
+		uint32_t at = name_hash(text, field->size) & node->slot_mask;
+		while (node->slots[at] != 0)
+			at = (at + 1) & node->slot_mask;
+		node->slots[at] = i + 1;
+		text += from->name.size + 8; /* json_node_find */
+		int high = 0;
+		field->key = text;
+		memcpy(text, ",\"", 2);
+		text = json_put_escaped(field->name, field->size, text + 2, &high);
+		memcpy(text, "\":", 2);
+		text += 2;
+		field->key_size = (uint32_t)(text - field->key);
+	}
+}
+
+static void
+make_branches(struct builder *b, json_node *node)
+{
+	uint32_t count = node->schema->branch_count;
+	node->branches = (const json_node **)flow_new(b->host, (count + 1) * sizeof(*node->branches));
+	if (node->branches == NULL) {
+		b->failed = 1;
+		return;
+	}
+	node->branch_count = count;
+	for (uint32_t i = 0; i < count; i++)
+		node->branches[i] = make_node(b, node->schema->branches[i]);
+}
+
+static const json_node *
+make_node(struct builder *b, const flow_schema *schema)
+{
+	for (json_node *known = b->first; known != NULL; known = known->next)
+		if (known->schema == schema)
+			return known;
+	json_node *node = (json_node *)flow_new(b->host, sizeof(*node));
+	if (node == NULL) {
+		b->failed = 1;
+		return NULL;
+	}
+	node->next = b->first;
+	b->first = node;
+	node->schema = schema;
+	node->kind = schema->kind;
+	node->nullable = flow_schema_nullable(schema) || schema->kind == FLOW_KIND_ANY || schema->kind == FLOW_KIND_NULL;
+	if (schema->kind == FLOW_KIND_RECORD)
+		make_fields(b, node);
+	else if (schema->kind == FLOW_KIND_UNION)
+		make_branches(b, node);
+	else if (schema->kind == FLOW_KIND_LIST || schema->kind == FLOW_KIND_MAP)
+		node->element = make_node(b, schema->element);
+	else if (schema->kind == FLOW_KIND_ANY)
+		node->element = node;
+	return node;
+}
+
+static void
+release_all(const flow_host *host, json_node *first)
+{
+	for (json_node *node = first, *next; node != NULL; node = next) {
+		next = node->next;
+		host->release(node->fields);
+		host->release(node->slots);
+		host->release(node->branches);
+		host->release(node);
+	}
+}
+
+/* The list of nodes hangs on the root, which is made first and is therefore its last. */
+const json_node *
+json_node_create(const flow_host *host, const flow_schema *schema)
+{
+	struct builder b = { .host = host };
+	json_node *root = (json_node *)(uintptr_t)make_node(&b, schema);
+	if (b.failed) {
+		release_all(host, b.first);
+		return NULL;
+	}
+	if (b.first != root) /* root -> newest .. second -> nothing */
+		for (json_node *node = b.first; node != NULL; node = node->next) {
+			if (node->next != root)
+				continue;
+			node->next = NULL;
+			root->next = b.first;
+			break;
+		}
+	return root;
+}
+
+void
+json_node_release(const flow_host *host, const json_node *root)
+{
+	release_all(host, (json_node *)(uintptr_t)root);
+}
