@@ -29,8 +29,7 @@ by_table(uint32_t crc, const unsigned char *data, size_t size)
 }
 
 #if defined(__x86_64__)
-static uint32_t __attribute__((target("sse4.2")))
-by_instruction(uint32_t crc, const unsigned char *data, size_t size)
+static uint32_t __attribute__((target("sse4.2"))) by_instruction(uint32_t crc, const unsigned char *data, size_t size)
 {
 	uint64_t wide = crc;
 	for (; size >= 8; size -= 8, data += 8) {

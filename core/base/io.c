@@ -143,7 +143,7 @@ read_open_file(int file, const char *path, uint64_t limit, arena *memory, flow_s
 		return fail(error, path, "tell its size");
 	if ((uint64_t)size > limit)
 		return error_set(error, FLOW_E_LIMIT, "%s: %lld bytes, more than the %llu that are allowed", path,
-		                 (long long)size, (unsigned long long)limit);
+						 (long long)size, (unsigned long long)limit);
 	char *data = arena_allocate(memory, (size_t)size + 1);
 	if (data == NULL)
 		return error_set(error, FLOW_E_MEMORY, "%s: no memory for its %lld bytes", path, (long long)size);

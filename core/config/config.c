@@ -9,8 +9,8 @@
 
 /* The parts of the key space. */
 static const char *const sections[] = { "systems", "streams", "tables", "operators", "job" };
-static const char *const root_names[] = { "systems", "streams", "tables", "operators", "job",
-	                                      "application", "jobs", "links", "transfers" };
+static const char *const root_names[] = { "systems",     "streams", "tables", "operators", "job",
+										  "application", "jobs",    "links",  "transfers" };
 
 typedef struct loaded_file {
 	struct loaded_file *next;
@@ -248,7 +248,9 @@ command_value(config *c, const char *text)
 	scan_release(&scanned);
 	if (root != NULL && scanned.top_names == 1) /* also with a number that does not fit: the caller sees `bad` */
 		return root->children[0];
-	*s = (setting){ .kind = SETTING_STRING, .layer = LAYER_COMMAND, .origin = "--set", .text = copy, .size = strlen(copy) };
+	*s = (setting){
+		.kind = SETTING_STRING, .layer = LAYER_COMMAND, .origin = "--set", .text = copy, .size = strlen(copy)
+	};
 	return s;
 }
 
@@ -281,7 +283,8 @@ set_paths(config *c, setting *s, const char *path)
 	s->path = path;
 	for (size_t i = 0; i < s->child_count; i++) {
 		const char *name = s->children[i]->name;
-		const char *below = name != NULL ? arena_format(c->arena, "%s.%s", path, name) : arena_format(c->arena, "%s[%zu]", path, i);
+		const char *below =
+			name != NULL ? arena_format(c->arena, "%s.%s", path, name) : arena_format(c->arena, "%s[%zu]", path, i);
 		set_paths(c, s->children[i], below == NULL ? path : below);
 	}
 }

@@ -26,11 +26,11 @@ problems *config_problems(config *c);
  * unknown top-level groups, { env } and { file } that cannot be resolved. Returns 0 if the file could not be parsed. Later files
  * override earlier ones key by key. */
 int config_load(config *c, const char *file);
-/* Layer 7: "path.to.key=value"; the value is a libconfig scalar, list or array, or, where that does not parse, a string.
- * A segment with dots is quoted: streams.x."a.b"=1. */
+/* Layer 7: "path.to.key=value"; the value is a libconfig value (without comments), or, where that does not parse, a string.
+ * A segment with dots is quoted: streams.x."a.b"=1. Returns 0 if it could not be read (a problem was added). */
 int config_set_command(config *c, const char *assignment);
 /* Adds a setting (made in the arena; its layer and origin set) under a key path of the key space: descriptors and the planner.
- * Planner settings are dropped where layers 3 or 4 have the key. */
+ * Planner settings are dropped where layers 3 or 4 have the key. The setting is copied: one may be put under several keys. */
 void config_put(config *c, const char *const *key, size_t key_length, setting *value);
 
 /* The raw group as written, for notations: "application", "links", "transfers"; NULL: none. */
@@ -47,7 +47,8 @@ void config_use_job(config *c, const char *job_id);
  * "job" has no name (NULL). NULL: nobody set anything. */
 setting *config_effective(config *c, const char *section, const char *name);
 
-/* `flowd explain KEY`: the effective setting by its dotted path ("streams.flights.bootstrap"), or NULL. */
+/* `flowd explain KEY`: the effective setting by its dotted path ("streams.flights.bootstrap"); outside of the key space
+ * ("links.shop.url") what the files say. NULL: nobody set it. */
 const setting *config_explain(config *c, const char *path);
 /* As written in a file; secrets as ********. Lives in `a`. */
 char *setting_print(arena *a, const setting *s);

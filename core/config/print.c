@@ -30,7 +30,8 @@ print_quoted(const char *text, size_t size, FILE *to)
 static int
 is_plain_name(const char *name)
 {
-	return name[0] != '\0' && strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_*") == strlen(name);
+	return name[0] != '\0' &&
+		   strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_*") == strlen(name);
 }
 
 static void
@@ -69,8 +70,7 @@ print_number(const setting *s, FILE *to)
 	if (s->text != NULL)
 		fputs(s->text, to);
 	else if (s->kind == SETTING_INT)
-		fprintf(to, "%lld%s", (long long)s->integer,
-		        s->integer < INT32_MIN || s->integer > INT32_MAX ? "L" : "");
+		fprintf(to, "%lld%s", (long long)s->integer, s->integer < INT32_MIN || s->integer > INT32_MAX ? "L" : "");
 	else
 		fprintf(to, "%.17g", s->number);
 }

@@ -151,7 +151,8 @@ static void
 report_duplicate(reader *r, const setting *first, const setting *again)
 {
 	const char *place = first->origin;
-	char *text = check(r, arena_format(r->arena, "\"%s\" is set twice in one group; the first is at %s", again->name, place));
+	char *text =
+		check(r, arena_format(r->arena, "\"%s\" is set twice in one group; the first is at %s", again->name, place));
 	if (text != NULL)
 		report(r, again, again->path, text);
 }
@@ -219,7 +220,8 @@ set_place(reader *r, const config_setting_t *from, setting *s, const setting *pa
 	s->line = r->place != NULL ? 0 : name == NULL ? place.line : name->line;
 	s->name = name == NULL ? NULL : name->text;
 	s->path = path_of(r, s, parent, index);
-	s->origin = r->place != NULL ? r->place : check(r, arena_format(r->arena, "%s:%u", s->file == NULL ? "" : s->file, s->line));
+	s->origin = r->place != NULL ? r->place
+								 : check(r, arena_format(r->arena, "%s:%u", s->file == NULL ? "" : s->file, s->line));
 	if (parent != NULL && parent->kind == SETTING_GROUP && name == NULL)
 		return 0;
 	return s->path != NULL && s->origin != NULL;

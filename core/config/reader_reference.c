@@ -62,7 +62,9 @@ read_file(const char *file, char *bytes, size_t capacity, size_t *size)
 	if (descriptor < 0)
 		return strerror(errno);
 	struct stat status;
-	const char *why = fstat(descriptor, &status) != 0 ? strerror(errno) : S_ISREG(status.st_mode) ? NULL : "it is no regular file";
+	const char *why = fstat(descriptor, &status) != 0 ? strerror(errno)
+					  : S_ISREG(status.st_mode)       ? NULL
+													  : "it is no regular file";
 	*size = 0;
 	while (why == NULL) {
 		ssize_t got = read(descriptor, bytes + *size, capacity - *size);

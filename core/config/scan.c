@@ -116,7 +116,7 @@ emit_token(scan *s, const source *in, unsigned kind, const char *text, size_t si
 	}
 	char written[32];
 	int length = snprintf(written, sizeof(written), "%s%zu%s ", kind == SCAN_NAME ? "n" : "", s->token_count,
-	                      kind == SCAN_FLOAT ? ".0" : "");
+						  kind == SCAN_FLOAT ? ".0" : "");
 	s->tokens[s->token_count++] = (scan_token){ copy, in->file, in->line, kind };
 	emit(s, written, (size_t)length);
 }
@@ -191,7 +191,8 @@ static void
 scan_name(scan *s, source *in)
 {
 	const char *start = in->at;
-	while (in->at < in->end && (is_letter(*in->at) || is_digit(*in->at) || *in->at == '-' || *in->at == '_' || *in->at == '*'))
+	while (in->at < in->end &&
+		   (is_letter(*in->at) || is_digit(*in->at) || *in->at == '-' || *in->at == '_' || *in->at == '*'))
 		in->at++;
 	size_t size = (size_t)(in->at - start);
 	if ((size == 4 && strncasecmp(start, "true", 4) == 0) || (size == 5 && strncasecmp(start, "false", 5) == 0)) {
@@ -246,8 +247,9 @@ scan_number(scan *s, source *in)
 	size_t size = (size_t)(in->at - start);
 	char next = peek(in, 0);
 	if (is_letter(next) || is_digit(next) || next == '_' || next == '.') {
-		fail(s, in->file, in->line, "%.*s%c... is no number: sizes and durations stand in quotes, like \"64KiB\", \"5s\"",
-		     size > 40 ? 40 : (int)size, start, next);
+		fail(s, in->file, in->line,
+			 "%.*s%c... is no number: sizes and durations stand in quotes, like \"64KiB\", \"5s\"",
+			 size > 40 ? 40 : (int)size, start, next);
 		return;
 	}
 	check_neighbours(s, in, 'v', start, 0);
@@ -309,8 +311,8 @@ scan_close_bracket(scan *s, source *in, char close)
 	const scan_bracket *open = &s->open[s->depth - 1];
 	char fitting = open->open == '{' ? '}' : open->open == '(' ? ')' : ']';
 	if (close != fitting)
-		fail(s, in->file, in->line, "'%c' where the '%c' of %s:%u should be closed", close, open->open, open->place.file,
-		     open->place.line);
+		fail(s, in->file, in->line, "'%c' where the '%c' of %s:%u should be closed", close, open->open,
+			 open->place.file, open->place.line);
 	s->depth--;
 }
 
@@ -381,7 +383,7 @@ scan_one(scan *s, source *in)
 	else if (is_letter(c) || c == '*')
 		scan_name(s, in);
 	else if (is_digit(c) || (c == '.' && is_digit(peek(in, 1))) ||
-	         ((c == '+' || c == '-') && (is_digit(peek(in, 1)) || (peek(in, 1) == '.' && is_digit(peek(in, 2))))))
+			 ((c == '+' || c == '-') && (is_digit(peek(in, 1)) || (peek(in, 1) == '.' && is_digit(peek(in, 2))))))
 		scan_number(s, in);
 	else if (c == '"')
 		scan_string(s, in);
@@ -412,7 +414,7 @@ check_bytes(scan *s, const char *file, const char *text, size_t size)
 		fail(s, file, line_of(text, nul), "a NUL byte: this is no text file");
 	else if (valid < size)
 		fail(s, file, line_of(text, text + valid), "byte 0x%02x is no valid UTF-8: save the file as UTF-8",
-		     (unsigned char)text[valid]);
+			 (unsigned char)text[valid]);
 	return nul == NULL && valid == size;
 }
 

@@ -59,8 +59,8 @@ report(scan *s, const scan_inclusion *from, const char *file, const char *proble
 		problems_add(s->list, file, 0, NULL, "cannot read the configuration: %s", problem_text);
 	else
 		problems_add(s->list, from->file, from->line, NULL, "cannot read the included file \"%s\": %s%s%s", file,
-		             problem_text, from->parent == NULL ? "" : "; included by ",
-		             from->parent == NULL ? "" : chain(s, from->parent, from->file));
+					 problem_text, from->parent == NULL ? "" : "; included by ",
+					 from->parent == NULL ? "" : chain(s, from->parent, from->file));
 }
 
 /* All bytes of an open file, in the arena; NULL: reported. */
@@ -113,7 +113,7 @@ is_loop(scan *s, const scan_inclusion *from, const char *file, const struct stat
 		return 0;
 	s->missing = 1;
 	problems_add(s->list, outermost->file, outermost->line, NULL, "files include each other in a circle: %s",
-	             chain(s, from, file));
+				 chain(s, from, file));
 	return 1;
 }
 

@@ -28,7 +28,7 @@ static int
 has_bounds(uint32_t type)
 {
 	return type == FLOW_OPTION_INT || type == FLOW_OPTION_FLOAT || type == FLOW_OPTION_SIZE ||
-	       type == FLOW_OPTION_DURATION || type == FLOW_OPTION_DATETIME;
+		   type == FLOW_OPTION_DURATION || type == FLOW_OPTION_DATETIME;
 }
 
 static void
@@ -50,7 +50,7 @@ check_bounds(const table_check *c, const char *path, const flow_option *o)
 	if (!high_right)
 		complain(c, path, "the maximum %s cannot be read", o->maximum);
 	if (low_right && high_right && o->minimum != NULL && o->maximum != NULL &&
-	    (type == FLOW_OPTION_FLOAT ? low_number > high_number : low > high))
+		(type == FLOW_OPTION_FLOAT ? low_number > high_number : low > high))
 		complain(c, path, "the minimum %s is more than the maximum %s", o->minimum, o->maximum);
 }
 
@@ -131,7 +131,7 @@ check_condition(const table_check *c, const char *path, const flow_option *o, co
 	}
 	for (size_t i = 0; siblings[i] != NULL; i++)
 		if (siblings[i] != o && siblings[i]->name != NULL && strlen(siblings[i]->name) == term.name_size &&
-		    memcmp(siblings[i]->name, term.name, term.name_size) == 0)
+			memcmp(siblings[i]->name, term.name, term.name_size) == 0)
 			return;
 	complain(c, path, "the condition %s names no option of the same table", o->condition);
 }

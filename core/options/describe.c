@@ -6,8 +6,8 @@
 #include "options/describe_part.h"
 
 static const char *const type_names[] = {
-	"", "string", "path", "integer", "number", "boolean", "size", "duration", "enum", "list", "map", "secret", "reference",
-	"datetime", "group", "expression", "type", "scalar",
+	"",     "string", "path",   "integer",   "number",   "boolean", "size",       "duration", "enum",
+	"list", "map",    "secret", "reference", "datetime", "group",   "expression", "type",     "scalar",
 };
 
 static const char *
@@ -119,7 +119,7 @@ find_option(void *context, const char *path, const flow_option *o)
 	size_t size = strlen(path);
 	size_t wanted = strlen(one->path);
 	if (strcmp(path, one->path) != 0 &&
-	    !(size > wanted && path[size - wanted - 1] == '.' && strcmp(path + size - wanted, one->path) == 0))
+		!(size > wanted && path[size - wanted - 1] == '.' && strcmp(path + size - wanted, one->path) == 0))
 		return 1;
 	one->option = o;
 	return 0;
@@ -140,7 +140,8 @@ print_choice_list(FILE *to, const flow_option *o)
 	for (size_t i = 0; o->choices != NULL && o->choices[i] != NULL; i++) {
 		size_t size = strcspn(o->choices[i], "\t");
 		const char *doc = o->choices[i][size] == '\t' ? o->choices[i] + size + 1 : "";
-		fprintf(to, "    %-10s %.*s%s%s\n", i == 0 ? "one of" : "", (int)size, o->choices[i], doc[0] == '\0' ? "" : "  ", doc);
+		fprintf(to, "    %-10s %.*s%s%s\n", i == 0 ? "one of" : "", (int)size, o->choices[i],
+				doc[0] == '\0' ? "" : "  ", doc);
 	}
 }
 
@@ -148,7 +149,8 @@ static void
 print_option(FILE *to, const char *path, const flow_option *o)
 {
 	char type[128];
-	fprintf(to, "%s: %s%s\n\n", path, describe_type(o, type, sizeof(type)), o->flags & FLOW_OPTION_REQUIRED ? ", required" : "");
+	fprintf(to, "%s: %s%s\n\n", path, describe_type(o, type, sizeof(type)),
+			o->flags & FLOW_OPTION_REQUIRED ? ", required" : "");
 	if (o->doc != NULL)
 		print_wrapped(to, o->doc, 2);
 	fputc('\n', to);
@@ -159,7 +161,8 @@ print_option(FILE *to, const char *path, const flow_option *o)
 	if (o->example != NULL)
 		fprintf(to, "    example    %s = %s;\n", o->name, o->example);
 	if (o->condition != NULL)
-		fprintf(to, "    only %s %s\n", o->condition[0] == '!' ? "without " : "with    ", o->condition + (o->condition[0] == '!'));
+		fprintf(to, "    only %s %s\n", o->condition[0] == '!' ? "without " : "with    ",
+				o->condition + (o->condition[0] == '!'));
 	if (o->flags & FLOW_OPTION_RELOADABLE)
 		fputs("    may change without a restart\n", to);
 	if (o->flags & FLOW_OPTION_BY_CONNECTOR)
@@ -322,7 +325,8 @@ print_word(void *context, const char *path, const flow_option *o)
 {
 	FILE *to = context;
 	char type[128];
-	fprintf(to, "%s\t%s\t%s\t", path, describe_type(o, type, sizeof(type)), o->default_text == NULL ? "" : o->default_text);
+	fprintf(to, "%s\t%s\t%s\t", path, describe_type(o, type, sizeof(type)),
+			o->default_text == NULL ? "" : o->default_text);
 	print_choices(to, o, ",");
 	fputc('\t', to);
 	print_cell(to, o->doc == NULL ? "" : o->doc, describe_summary(o->doc));

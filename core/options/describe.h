@@ -17,7 +17,7 @@
 typedef struct describe_subject {
 	const char *kind; /* "system", "serde", ..., "host" */
 	const char *id;
-	const char *doc;  /* first sentence is the summary */
+	const char *doc;                    /* first sentence is the summary */
 	const flow_option_set *const *sets; /* NULL-terminated; NULL: it has none */
 } describe_subject;
 

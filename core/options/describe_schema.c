@@ -75,7 +75,8 @@ add_default(json_t *schema, const flow_option *o)
 {
 	int64_t integer;
 	double number;
-	if (o->default_text == NULL || o->type == FLOW_OPTION_LIST || o->type == FLOW_OPTION_MAP || o->type == FLOW_OPTION_GROUP)
+	if (o->default_text == NULL || o->type == FLOW_OPTION_LIST || o->type == FLOW_OPTION_MAP ||
+		o->type == FLOW_OPTION_GROUP)
 		return;
 	json_t *value = NULL;
 	if (o->type == FLOW_OPTION_BOOL)
@@ -121,7 +122,8 @@ schema_of_options(const flow_option *const *options, int depth)
 		if ((options[i]->flags & FLOW_OPTION_REQUIRED) && options[i]->condition == NULL)
 			json_array_append_new(required, json_string(options[i]->name));
 	}
-	json_t *schema = json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties, "additionalProperties", 0);
+	json_t *schema =
+		json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties, "additionalProperties", 0);
 	if (schema != NULL && json_array_size(required) > 0)
 		json_object_set(schema, "required", required);
 	json_decref(required);

@@ -83,7 +83,8 @@ expected_choices(arena *a, const flow_option *o)
 {
 	const char *text = "one of";
 	for (size_t i = 0; o->choices != NULL && o->choices[i] != NULL && text != NULL; i++)
-		text = arena_format(a, "%s%s \"%.*s\"", text, i == 0 ? "" : ",", (int)strcspn(o->choices[i], "\t"), o->choices[i]);
+		text =
+			arena_format(a, "%s%s \"%.*s\"", text, i == 0 ? "" : ",", (int)strcspn(o->choices[i], "\t"), o->choices[i]);
 	return text == NULL ? "one of the choices" : text;
 }
 

@@ -31,7 +31,8 @@ void
 resolve_report_type(resolver *r, const flow_option *o, uint32_t type, const setting *s)
 {
 	if (s->resolved)
-		resolve_report(r, s, "expected %s, found another text in what the value refers to", option_expected(r->arena, o, type));
+		resolve_report(r, s, "expected %s, found another text in what the value refers to",
+					   option_expected(r->arena, o, type));
 	else
 		resolve_report(r, s, "expected %s, found %s", option_expected(r->arena, o, type), setting_kind_name(s));
 }
@@ -64,7 +65,7 @@ typedef struct level {
 	resolver *resolver;
 	slot *slots;
 	size_t count;
-	const setting *place;       /* of the group */
+	const setting *place;        /* of the group */
 	const char *const *misspelt; /* names that unknown keys probably meant: not reported as missing besides */
 	size_t misspelt_count;
 } level;
@@ -101,7 +102,8 @@ static const char **
 candidates(const level *l, const char *const *ignore, size_t *count)
 {
 	size_t ignored = count_names(ignore);
-	const char **names = resolve_check(l->resolver, arena_allocate(l->resolver->arena, (l->count + ignored + 1) * sizeof(*names)));
+	const char **names =
+		resolve_check(l->resolver, arena_allocate(l->resolver->arena, (l->count + ignored + 1) * sizeof(*names)));
 	if (names == NULL)
 		return NULL;
 	for (size_t i = 0; i < l->count; i++)
@@ -119,7 +121,8 @@ assign(level *l, const setting *group, const char *const *ignore)
 	resolver *r = l->resolver;
 	size_t count = 0;
 	const char **names = candidates(l, ignore, &count);
-	const char **misspelt = group == NULL ? NULL : arena_allocate(r->arena, (group->child_count + 1) * sizeof(*misspelt));
+	const char **misspelt =
+		group == NULL ? NULL : arena_allocate(r->arena, (group->child_count + 1) * sizeof(*misspelt));
 	if (names == NULL || (group != NULL && resolve_check(r, misspelt) == NULL))
 		return 0;
 	l->misspelt = misspelt;
@@ -205,7 +208,7 @@ report_missing(level *l, const flow_option *o)
 	setting where = *l->place;
 	where.path = member_path(l->resolver, l->place, o->name);
 	resolve_report(l->resolver, &where, "the option is required%s%s", o->condition == NULL ? "" : " with ",
-	               o->condition == NULL ? "" : o->condition);
+				   o->condition == NULL ? "" : o->condition);
 }
 
 static void
@@ -220,7 +223,8 @@ settle(level *l, slot *one)
 		one->value = resolve_value(l->resolver, o, o->type, one->setting);
 		if (!holds && !one->setting->bad) {
 			const char *absent = o->condition[0] == '!' ? "where there is no " : "with ";
-			resolve_report(l->resolver, one->setting, "the option is valid only %s%s", absent, o->condition + (o->condition[0] == '!'));
+			resolve_report(l->resolver, one->setting, "the option is valid only %s%s", absent,
+						   o->condition + (o->condition[0] == '!'));
 			one->value = NULL;
 		}
 	} else if (holds && o->default_text != NULL) {
@@ -254,7 +258,7 @@ collect(level *l, uint64_t *count)
 
 const flow_option_entry *const *
 resolve_members(resolver *r, const member_list *members, const setting *group, const setting *place,
-                const char *const *ignore, uint64_t *count)
+				const char *const *ignore, uint64_t *count)
 {
 	level l = { .resolver = r, .count = members->count, .place = place };
 	*count = 0;
@@ -319,8 +323,10 @@ options_resolve(arena *a, const options_request *request, problems *list)
 	if (request->file == NULL && request->group != NULL)
 		place.origin = request->group->origin;
 	flow_options *result = resolve_check(&r, arena_allocate_zeroed(a, sizeof(*result)));
-	if (result == NULL)
+	if (result == NULL) {
+		problems_add(list, request->file, request->line, request->path, "out of memory");
 		return NULL;
+	}
 	result->struct_size = FLOW_SIZEOF(flow_options);
 	member_list members = members_of_sets(&r, request->sets);
 	setting *group = (setting *)request->group;
@@ -331,6 +337,8 @@ options_resolve(arena *a, const options_request *request, problems *list)
 	}
 	result->entries = resolve_members(&r, &members, group, &place, request->ignore, &result->entry_count);
 	set_identity(&r, request, &place, result);
+	if (r.failed)
+		problems_add(list, request->file, request->line, request->path, "out of memory");
 	return r.failed ? NULL : result;
 }
 

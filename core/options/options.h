@@ -30,10 +30,10 @@ typedef struct options_request {
 	const char *path;                   /* path of the group, for messages about missing options */
 	const char *file;                   /* where the thing starts, likewise */
 	unsigned line;
-	const char *name;                   /* of what is configured */
-	const char *const *ignore;          /* names in the group that somebody else takes care of; NULL-terminated, or NULL */
-	const char *base_folder;            /* relative paths start here (NULL: as they are) */
-	const options_names *names;         /* NULL: references are not checked */
+	const char *name;           /* of what is configured */
+	const char *const *ignore;  /* names in the group that somebody else takes care of; NULL-terminated, or NULL */
+	const char *base_folder;    /* relative paths start here (NULL: as they are) */
+	const options_names *names; /* NULL: references are not checked */
 } options_request;
 
 /* Resolves; the result lives in `a`. With problems the result holds what was right (for further checks); NULL: out of memory.

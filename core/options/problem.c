@@ -166,7 +166,8 @@ add_text(json_t *object, const char *key, const char *text)
 	char *copy = memory_copy_text(text, size);
 	if (copy == NULL)
 		return;
-	for (size_t at = utf8_valid_prefix(copy, size); at < size; at += 1 + utf8_valid_prefix(copy + at + 1, size - at - 1))
+	for (size_t at = utf8_valid_prefix(copy, size); at < size;
+		 at += 1 + utf8_valid_prefix(copy + at + 1, size - at - 1))
 		copy[at] = '?';
 	json_object_set_new(object, key, json_string(copy));
 	memory_release(copy);

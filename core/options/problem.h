@@ -12,10 +12,10 @@
 #include "base/arena.h"
 
 typedef struct problem {
-	const char *file;       /* as the user named it; NULL: none (--set, code) */
-	unsigned line;          /* 0: none */
-	const char *place;      /* where there is no file: "--set", "app.c:12"; or NULL */
-	const char *path;       /* "application.inputs.flights.bonded" */
+	const char *file;  /* as the user named it; NULL: none (--set, code) */
+	unsigned line;     /* 0: none */
+	const char *place; /* where there is no file: "--set", "app.c:12"; or NULL */
+	const char *path;  /* "application.inputs.flights.bonded" */
 	const char *message;
 	const char *suggestion; /* the likely right word, or NULL; not repeated in the message */
 	int warning;            /* does not fail the check; set by problems_warn */
@@ -33,7 +33,7 @@ problems *problems_create(arena *a);
 /* Returns the new problem, to add a place or a suggestion; NULL: out of memory, which counts as an error all the same. The
  * texts are copied. */
 problem *problems_add(problems *list, const char *file, unsigned line, const char *path, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+	__attribute__((format(printf, 5, 6)));
 /* Makes a warning of an item that was just added (NULL is allowed): it does not fail the check. */
 void problems_warn(problems *list, problem *item);
 /* Sorted by file and line, duplicates (same place, path and message) dropped. */

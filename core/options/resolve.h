@@ -41,7 +41,7 @@ typedef struct member_list {
 } member_list;
 
 const flow_option_entry *const *resolve_members(resolver *r, const member_list *members, const setting *group,
-                                                const setting *place, const char *const *ignore, uint64_t *count);
+												const setting *place, const char *const *ignore, uint64_t *count);
 member_list resolve_member_list(resolver *r, const flow_option *const *members);
 
 /* options/option_text.c: a setting from text in the notation of flow_option.default_text, as if it stood in a file. */

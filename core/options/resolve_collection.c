@@ -125,7 +125,7 @@ add_map_items(resolver *r, const flow_option *o, entries *list, const setting *s
 		setting *value = setting_child(item, "value");
 		if (name == NULL || value == NULL || name->kind != SETTING_STRING || item->child_count != 2)
 			resolve_report(r, item, "expected { name = \"...\"; value = ...; }, found %s%s", setting_kind_name(item),
-			               item->kind == SETTING_GROUP ? " with other members" : "");
+						   item->kind == SETTING_GROUP ? " with other members" : "");
 		else
 			add_map_value(r, o, list, name->text, value);
 	}

@@ -58,8 +58,10 @@ check_bounds(resolver *r, const flow_option *o, uint32_t type, const setting *s,
 {
 	int64_t integer;
 	double number;
-	int low = o->minimum != NULL && resolve_number(type, o->minimum, &integer, &number) && is_below(type, value, integer, number);
-	int high = o->maximum != NULL && resolve_number(type, o->maximum, &integer, &number) && is_above(type, value, integer, number);
+	int low = o->minimum != NULL && resolve_number(type, o->minimum, &integer, &number) &&
+			  is_below(type, value, integer, number);
+	int high = o->maximum != NULL && resolve_number(type, o->maximum, &integer, &number) &&
+			   is_above(type, value, integer, number);
 	if (!low && !high)
 		return 1;
 	if (o->minimum != NULL && o->maximum != NULL)
@@ -96,7 +98,7 @@ resolve_units(resolver *r, const setting *s, flow_option_value *value)
 	flow_error error = { 0 };
 	flow_slice text = flow_slice_make(s->text, s->size);
 	flow_status status = value->type == FLOW_OPTION_SIZE ? units_parse_size(text, &value->integer, &error)
-	                                                      : units_parse_duration(text, &value->integer, &error);
+														 : units_parse_duration(text, &value->integer, &error);
 	if (status < 0)
 		resolve_report(r, s, "%s", without_secret(r, s, error_message(&error)));
 	error_clear(&error);
@@ -112,10 +114,12 @@ resolve_choice(resolver *r, const flow_option *o, const setting *s)
 		size_t size = strcspn(o->choices[i], "\t");
 		if (size == s->size && memcmp(o->choices[i], s->text, size) == 0)
 			return 1;
-		if (count < FLOW_COUNT(names) && (names[count] = resolve_check(r, arena_copy(r->arena, o->choices[i], size))) != NULL)
+		if (count < FLOW_COUNT(names) &&
+			(names[count] = resolve_check(r, arena_copy(r->arena, o->choices[i], size))) != NULL)
 			count++;
 	}
-	problem *item = resolve_report(r, s, "%s is not %s", resolve_shown(s), option_expected(r->arena, o, FLOW_OPTION_ENUM));
+	problem *item =
+		resolve_report(r, s, "%s is not %s", resolve_shown(s), option_expected(r->arena, o, FLOW_OPTION_ENUM));
 	if (item != NULL && !s->secret)
 		item->suggestion = distance_nearest(s->text, names, count);
 	return 0;
@@ -153,7 +157,7 @@ resolve_path(resolver *r, const setting *s, flow_option_value *value)
 		return 0;
 	}
 	if (r->base_folder == NULL || r->base_folder[0] == '\0' || s->text[0] == '/' || strcmp(s->text, "-") == 0 ||
-	    strstr(s->text, "://") != NULL)
+		strstr(s->text, "://") != NULL)
 		return 1;
 	size_t length = strlen(r->base_folder);
 	const char *slash = r->base_folder[length - 1] == '/' ? "" : "/";
@@ -288,7 +292,7 @@ resolve_scalar(resolver *r, const flow_option *o, uint32_t type, setting *s)
 	if (typed->kind == SETTING_STRING && !resolve_text(r, o, typed, value))
 		return NULL;
 	int bounded = type == FLOW_OPTION_INT || type == FLOW_OPTION_FLOAT || type == FLOW_OPTION_SIZE ||
-	              type == FLOW_OPTION_DURATION || type == FLOW_OPTION_DATETIME;
+				  type == FLOW_OPTION_DURATION || type == FLOW_OPTION_DATETIME;
 	if (bounded && !check_bounds(r, o, type, typed, value))
 		return NULL;
 	return check_further(r, o, s, value) ? value : NULL;

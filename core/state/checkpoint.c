@@ -119,10 +119,10 @@ static flow_status
 open_store(checkpoint_store *s, flow_error *error)
 {
 	flow_store_info info = { .struct_size = FLOW_SIZEOF(flow_store_info),
-		                     .space_count = SPACE_COUNT,
-		                     .directory = flow_slice_of(s->directory.store_path),
-		                     .create = 1,
-		                     .cache_bytes = s->request.cache_bytes };
+							 .space_count = SPACE_COUNT,
+							 .directory = flow_slice_of(s->directory.store_path),
+							 .create = 1,
+							 .cache_bytes = s->request.cache_bytes };
 	flow_store *opened = NULL;
 	flow_status status = s->ops->open(s->request.host, s->request.store_options, &info, &opened, error);
 	if (status != FLOW_OK)
@@ -170,8 +170,8 @@ read_committed(checkpoint_store *s, flow_slice bytes, flow_error *error)
 		return FLOW_OK;
 	if (bytes.size != COMMITTED_SIZE || checksum_crc32c(0, bytes.data, 9) != checkpoint_get_number(bytes.data + 9, 4))
 		return error_set(error, FLOW_E_CORRUPT,
-		                 "%s: the note of what was committed is damaged; restore it, or discard the state with --fresh",
-		                 s->directory.store_path);
+						 "%s: the note of what was committed is damaged; restore it, or discard the state with --fresh",
+						 s->directory.store_path);
 	if (checkpoint_get_number(bytes.data, 8) == s->applied.record->epoch) {
 		s->applied.record->committed = 1;
 		s->applied.record->finished |= bytes.data[8] != 0;
@@ -184,7 +184,8 @@ read_records(checkpoint_store *s, flow_builder *memory, flow_error *error)
 {
 	flow_slice keys[] = { flow_slice_of("applied"), flow_slice_of("pending"), flow_slice_of("committed") };
 	flow_slice values[FLOW_COUNT(keys)] = { { NULL, 0 } };
-	flow_status status = s->ops->get_many(s->backend.store, NULL, SPACE_RECORDS, keys, FLOW_COUNT(keys), memory, values, error);
+	flow_status status =
+		s->ops->get_many(s->backend.store, NULL, SPACE_RECORDS, keys, FLOW_COUNT(keys), memory, values, error);
 	if (status == FLOW_OK)
 		status = slot_set(&s->applied, values[0], error);
 	if (status == FLOW_OK)
@@ -210,9 +211,10 @@ check_run(const checkpoint_store *s, const struct slot *slot, flow_error *error)
 {
 	if (slot->record == NULL || memcmp(slot->record->run_id, s->directory.run_id, RUN_ID_SIZE) == 0)
 		return FLOW_OK;
-	return error_set(error, FLOW_E_CORRUPT,
-	                 "state directory %s: its checkpoint is not of the run that FORMAT names; parts of two directories were mixed",
-	                 s->directory.path);
+	return error_set(
+		error, FLOW_E_CORRUPT,
+		"state directory %s: its checkpoint is not of the run that FORMAT names; parts of two directories were mixed",
+		s->directory.path);
 }
 
 static flow_status
@@ -253,14 +255,16 @@ check_store(const checkpoint_store *s, flow_error *error)
 	if (s->directory.is_new || strcmp(before, "none") == 0)
 		return FLOW_OK;
 	if (s->request.store == NULL)
-		return error_set(error, FLOW_E_CONFLICT,
-		                 "state directory %s: it holds keyed state in a '%s' store, but no operator of the job keeps state any "
-		                 "more; discard it with --fresh",
-		                 s->directory.path, before);
+		return error_set(
+			error, FLOW_E_CONFLICT,
+			"state directory %s: it holds keyed state in a '%s' store, but no operator of the job keeps state any "
+			"more; discard it with --fresh",
+			s->directory.path, before);
 	if (strcmp(before, s->request.store->id) != 0)
-		return error_set(error, FLOW_E_CONFLICT,
-		                 "state directory %s: its store is '%s', the job now asks for '%s'; discard the state with --fresh",
-		                 s->directory.path, before, s->request.store->id);
+		return error_set(
+			error, FLOW_E_CONFLICT,
+			"state directory %s: its store is '%s', the job now asks for '%s'; discard the state with --fresh",
+			s->directory.path, before, s->request.store->id);
 	return FLOW_OK;
 }
 
@@ -276,8 +280,9 @@ settle_format(checkpoint_store *s, flow_error *error)
 	if (status != FLOW_OK || !s->directory.is_new)
 		return status;
 	status = state_directory_new_run(&s->directory, error);
-	return status == FLOW_OK ? state_directory_save(&s->directory, s->ops == NULL ? "none" : s->request.store->id, error)
-	                         : status;
+	return status == FLOW_OK
+			   ? state_directory_save(&s->directory, s->ops == NULL ? "none" : s->request.store->id, error)
+			   : status;
 }
 
 static flow_status
@@ -285,7 +290,8 @@ open_all(checkpoint_store *s, flow_error *error)
 {
 	const flow_component *component = s->request.store;
 	if (component != NULL && (component->flags & FLOW_STORE_ATOMIC_BATCH) == 0)
-		return error_set(error, FLOW_E_CONFIG, "store '%s' cannot hold state: its batches are not atomic", component->id);
+		return error_set(error, FLOW_E_CONFIG, "store '%s' cannot hold state: its batches are not atomic",
+						 component->id);
 	s->ops = component == NULL ? NULL : component->ops;
 	flow_status status = s->request.fresh ? FLOW_OK : check_store(s, error);
 	if (status == FLOW_OK)
@@ -305,7 +311,8 @@ checkpoint_store_open(const checkpoint_store_request *request, checkpoint_store 
 	if (s == NULL)
 		return out_of_memory(error);
 	s->request = *request;
-	flow_status status = state_directory_open(&s->directory, request->directory, request->job, (int)request->fresh, error);
+	flow_status status =
+		state_directory_open(&s->directory, request->directory, request->job, (int)request->fresh, error);
 	if (status == FLOW_OK)
 		status = open_all(s, error);
 	if (status != FLOW_OK) {
@@ -366,17 +373,18 @@ check_sure(const checkpoint_store *s, flow_error *error)
 {
 	if (!s->unsure)
 		return FLOW_OK;
-	return error_set(error, FLOW_E_CONFLICT, "state directory %s: a write failed before; the checkpoint must be loaded anew",
-	                 s->directory.path);
+	return error_set(error, FLOW_E_CONFLICT,
+					 "state directory %s: a write failed before; the checkpoint must be loaded anew",
+					 s->directory.path);
 }
 
 /* One atomic, synced change of the disk: new bytes of both records (empty: none), with the store's other writes. */
 static flow_status
 persist(checkpoint_store *s, flow_slice applied, flow_slice pending, const flow_store_write *writes, uint64_t count,
-        flow_error *error)
+		flow_error *error)
 {
 	flow_status status = s->ops == NULL ? checkpoint_file_write(s->directory.checkpoint_path, applied, pending, error)
-	                                    : s->ops->write(s->backend.store, writes, count, 1, error);
+										: s->ops->write(s->backend.store, writes, count, 1, error);
 	if (status != FLOW_OK)
 		s->unsure = 1;
 	return status;
@@ -401,16 +409,17 @@ check_order(const checkpoint_store *s, const checkpoint *record, flow_error *err
 		return status;
 	unsigned long long epoch = (unsigned long long)record->epoch;
 	if (s->pending.record != NULL)
-		return error_set(error, FLOW_E_CONFLICT, "checkpoint %llu: %llu is pending, it must be applied or dropped first", epoch,
-		                 (unsigned long long)s->pending.record->epoch);
+		return error_set(error, FLOW_E_CONFLICT,
+						 "checkpoint %llu: %llu is pending, it must be applied or dropped first", epoch,
+						 (unsigned long long)s->pending.record->epoch);
 	if (applied == NULL)
 		return FLOW_OK;
 	if (record->epoch <= applied->epoch)
 		return error_set(error, FLOW_E_CONFLICT, "checkpoint %llu: %llu is already written", epoch,
-		                 (unsigned long long)applied->epoch);
+						 (unsigned long long)applied->epoch);
 	if (applied->handle_count != 0 && !applied->committed)
-		return error_set(error, FLOW_E_CONFLICT, "checkpoint %llu: the handles of %llu are not recorded as committed", epoch,
-		                 (unsigned long long)applied->epoch);
+		return error_set(error, FLOW_E_CONFLICT, "checkpoint %llu: the handles of %llu are not recorded as committed",
+						 epoch, (unsigned long long)applied->epoch);
 	return FLOW_OK;
 }
 
@@ -438,7 +447,7 @@ add_write(struct writes *list, flow_store_write write, flow_error *error)
 
 static flow_status
 add_deltas(const checkpoint_store *s, struct writes *list, state_delta *const *deltas, uint64_t count, int pending,
-           flow_error *error)
+		   flow_error *error)
 {
 	for (uint64_t i = 0; i < count; i++)
 		if (deltas[i] != NULL && state_delta_writes(deltas[i], &list->items, &list->count, &list->capacity) != FLOW_OK)
@@ -455,7 +464,7 @@ add_deltas(const checkpoint_store *s, struct writes *list, state_delta *const *d
 
 static flow_status
 write_record(checkpoint_store *s, flow_slice bytes, state_delta *const *deltas, uint64_t count, int pending,
-             flow_error *error)
+			 flow_error *error)
 {
 	struct writes list = { 0 };
 	flow_status status = add_deltas(s, &list, deltas, count, pending, error);
@@ -463,7 +472,7 @@ write_record(checkpoint_store *s, flow_slice bytes, state_delta *const *deltas, 
 		status = add_write(&list, put_record(pending ? "pending" : "applied", bytes), error);
 	if (status == FLOW_OK)
 		status = persist(s, pending ? s->applied.bytes : bytes, pending ? bytes : flow_slice_make(NULL, 0), list.items,
-		                 list.count, error);
+						 list.count, error);
 	memory_release(list.items);
 	return status;
 }
@@ -484,8 +493,8 @@ encode(const checkpoint_store *s, const checkpoint *record, flow_error *error)
 }
 
 flow_status
-checkpoint_write(checkpoint_store *s, const checkpoint *record, state_delta *const *deltas, uint64_t delta_count, int pending,
-                 flow_error *error)
+checkpoint_write(checkpoint_store *s, const checkpoint *record, state_delta *const *deltas, uint64_t delta_count,
+				 int pending, flow_error *error)
 {
 	flow_status status = check_order(s, record, error);
 	if (status != FLOW_OK)
@@ -517,8 +526,8 @@ add_pending(checkpoint_store *s, uint32_t space, uint32_t kind, struct writes *l
 			keys[i].data = arena_copy(memory, keys[i].data, keys[i].size);
 			values[i].data = arena_copy(memory, values[i].data, values[i].size);
 			status = keys[i].data == NULL || values[i].data == NULL
-			             ? out_of_memory(error)
-			             : add_write(list, make_write(kind, SPACE_STATE, keys[i], values[i]), error);
+						 ? out_of_memory(error)
+						 : add_write(list, make_write(kind, SPACE_STATE, keys[i], values[i]), error);
 		}
 		if (status != FLOW_OK)
 			break;
@@ -531,7 +540,7 @@ static flow_status
 add_pending_away(struct writes *list, flow_error *error)
 {
 	const flow_store_write away[] = { delete_record("pending"), delete_space(SPACE_PENDING_PUTS),
-		                              delete_space(SPACE_PENDING_DELETES) };
+									  delete_space(SPACE_PENDING_DELETES) };
 	flow_status status = FLOW_OK;
 	for (size_t i = 0; i < FLOW_COUNT(away) && status == FLOW_OK; i++)
 		status = add_write(list, away[i], error);
@@ -623,8 +632,9 @@ checkpoint_mark_committed(checkpoint_store *s, uint64_t epoch, int finished, flo
 	if (status != FLOW_OK)
 		return status;
 	if (s->applied.record == NULL || s->applied.record->epoch != epoch)
-		return error_set(error, FLOW_E_CONFLICT, "checkpoint %llu: it is not the applied one, it cannot be marked as committed",
-		                 (unsigned long long)epoch);
+		return error_set(error, FLOW_E_CONFLICT,
+						 "checkpoint %llu: it is not the applied one, it cannot be marked as committed",
+						 (unsigned long long)epoch);
 	checkpoint record = *s->applied.record;
 	record.committed = 1;
 	record.finished |= finished != 0;
@@ -647,12 +657,12 @@ fail_unknown_name(const checkpoint_store *s, const char *name, arena *memory, fl
 		const checkpoint_identity *identity = &record->identities[i];
 		if (flow_slice_is(identity->kind, "state"))
 			names = arena_format(memory, "%s%s'%.*s'", names, names[0] == '\0' ? "" : ", ", (int)identity->name.size,
-			                     identity->name.data);
+								 identity->name.data);
 	}
 	if (names == NULL)
 		return out_of_memory(error);
-	return error_set(error, FLOW_E_NOT_FOUND, "state directory %s: no operator '%s' has state in it; %s%s", s->directory.path,
-	                 name, names[0] == '\0' ? "there is none" : "there is ", names);
+	return error_set(error, FLOW_E_NOT_FOUND, "state directory %s: no operator '%s' has state in it; %s%s",
+					 s->directory.path, name, names[0] == '\0' ? "there is none" : "there is ", names);
 }
 
 /* The applied record without the operator: its identity and its watermarks. */
@@ -700,7 +710,7 @@ drop_identity(checkpoint_store *s, const checkpoint_identity *dropped, arena *me
 	flow_slice bytes = flow_slice_make(buffer->data, buffer->size);
 	const flow_store_write writes[] = {
 		make_write(FLOW_STORE_DELETE_RANGE, SPACE_STATE, flow_slice_make(from, 4),
-		           flow_slice_make(to, end > UINT32_MAX ? 0 : 4)),
+				   flow_slice_make(to, end > UINT32_MAX ? 0 : 4)),
 		put_record("applied", bytes),
 	};
 	flow_status status = persist(s, bytes, flow_slice_make(NULL, 0), writes, FLOW_COUNT(writes), error);
@@ -718,7 +728,7 @@ checkpoint_drop_state(checkpoint_store *s, const char *name, flow_error *error)
 		return status;
 	if (s->pending.record != NULL)
 		return error_set(error, FLOW_E_CONFLICT, "state directory %s: a checkpoint is pending; run the job once before",
-		                 s->directory.path);
+						 s->directory.path);
 	const checkpoint *record = s->applied.record;
 	const checkpoint_identity *found = NULL;
 	for (uint64_t i = 0; record != NULL && i < record->identity_count && found == NULL; i++)

@@ -62,7 +62,8 @@ checkpoint_file_split(const char *path, flow_slice file, flow_slice *applied, fl
 	if (wrong == NULL && (first > room || second != room - first))
 		wrong = "its sizes do not match at offset 8";
 	if (wrong != NULL)
-		return error_set(error, FLOW_E_CORRUPT, "%s: damaged: %s; restore it, or discard the state with --fresh", path, wrong);
+		return error_set(error, FLOW_E_CORRUPT, "%s: damaged: %s; restore it, or discard the state with --fresh", path,
+						 wrong);
 	*applied = flow_slice_make(file.data + HEAD, first);
 	*pending = flow_slice_make(file.data + HEAD + first, second);
 	return FLOW_OK;

@@ -11,7 +11,7 @@
 flow_status checkpoint_file_write(const char *path, flow_slice applied, flow_slice pending, flow_error *error);
 /* The two records within the file's bytes. FLOW_E_CORRUPT names the file and what is wrong with it. */
 flow_status checkpoint_file_split(const char *path, flow_slice file, flow_slice *applied, flow_slice *pending,
-                                  flow_error *error);
+								  flow_error *error);
 
 /* Little-endian numbers of `size` bytes. */
 void checkpoint_put_number(char *to, uint64_t number, uint32_t size);

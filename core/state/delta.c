@@ -139,7 +139,7 @@ task_state_freeze(task_state *t, state_delta **delta, flow_error *error)
 		if (made != NULL)
 			destroy_delta(made);
 		return error_set(error, FLOW_E_MEMORY, "state: no memory to freeze %llu changed entries",
-		                 (unsigned long long)t->dirty.count);
+						 (unsigned long long)t->dirty.count);
 	}
 	made->settle = t->settle;
 	atomic_fetch_add_explicit(&t->settle->references, 1, memory_order_relaxed);

@@ -35,7 +35,7 @@ make_paths(state_directory *d, const char *path, const char *job, flow_error *er
 	d->tables_path = arena_format(d->memory, "%s/tables", path);
 	d->job = arena_copy_text(d->memory, job);
 	if (d->path == NULL || d->lock_path == NULL || d->format_path == NULL || d->checkpoint_path == NULL ||
-	    d->store_path == NULL || d->tables_path == NULL || d->job == NULL)
+		d->store_path == NULL || d->tables_path == NULL || d->job == NULL)
 		return out_of_memory(error);
 	if (strpbrk(job, "\r\n") != NULL)
 		return error_set(error, FLOW_E_ARGUMENT, "state directory %s: the job's name has a line break", path);
@@ -51,11 +51,11 @@ fail_locked(state_directory *d, int file, flow_error *error)
 	long pid = size > 0 ? strtol(text, NULL, 10) : 0;
 	if (pid > 0)
 		return error_set(error, FLOW_E_LOCKED,
-		                 "state directory %s: process %ld is using it; end that one or choose another with --state-dir",
-		                 d->path, pid);
+						 "state directory %s: process %ld is using it; end that one or choose another with --state-dir",
+						 d->path, pid);
 	return error_set(error, FLOW_E_LOCKED,
-	                 "state directory %s: another process is using it; end that one or choose another with --state-dir",
-	                 d->path);
+					 "state directory %s: another process is using it; end that one or choose another with --state-dir",
+					 d->path);
 }
 
 static flow_status
@@ -65,17 +65,17 @@ take_lock(state_directory *d, flow_error *error)
 	int file = io->open(d->lock_path, O_RDWR | O_CREAT, 0644);
 	if (file < 0)
 		return error_set(error, status_of_errno(errno), "state directory %s: cannot open its LOCK: %s", d->path,
-		                 strerror(errno));
+						 strerror(errno));
 	flow_status status = FLOW_OK;
 	if (io->lock(file) != 0)
 		status = errno == EWOULDBLOCK ? fail_locked(d, file, error)
-		                              : error_set(error, status_of_errno(errno), "state directory %s: cannot lock it: %s",
-		                                          d->path, strerror(errno));
+									  : error_set(error, status_of_errno(errno),
+												  "state directory %s: cannot lock it: %s", d->path, strerror(errno));
 	char text[32];
 	int size = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
 	if (status == FLOW_OK && (io->truncate(file, 0) != 0 || io_write_all(file, text, (size_t)size) != 0))
 		status = error_set(error, status_of_errno(errno), "state directory %s: cannot write its LOCK: %s", d->path,
-		                   strerror(errno));
+						   strerror(errno));
 	if (status == FLOW_OK)
 		d->lock = file;
 	else
@@ -87,8 +87,8 @@ static flow_status
 damaged(const state_directory *d, unsigned line, flow_error *error)
 {
 	return error_set(error, FLOW_E_CORRUPT,
-	                 "%s:%u: this is not what flowd wrote; restore the directory, or discard its state with --fresh",
-	                 d->format_path, line);
+					 "%s:%u: this is not what flowd wrote; restore the directory, or discard its state with --fresh",
+					 d->format_path, line);
 }
 
 /* The value of line "name value"; NULL: it does not say that. Cuts the line out of *text. */
@@ -135,16 +135,17 @@ parse_format(state_directory *d, char *text, flow_error *error)
 	if (version == NULL || atoi(version) < 1)
 		return damaged(d, 2, error);
 	if (atoi(version) > FORMAT_VERSION)
-		return error_set(error, FLOW_E_CONFLICT,
-		                 "state directory %s: format %s, this flowd knows up to %d; use a newer flowd or another directory",
-		                 d->path, version, FORMAT_VERSION);
+		return error_set(
+			error, FLOW_E_CONFLICT,
+			"state directory %s: format %s, this flowd knows up to %d; use a newer flowd or another directory", d->path,
+			version, FORMAT_VERSION);
 	const char *job = take_line(&text, "job");
 	if (job == NULL)
 		return damaged(d, 3, error);
 	if (strcmp(job, d->job) != 0)
 		return error_set(error, FLOW_E_CONFLICT,
-		                 "state directory %s: it belongs to job '%s', not to '%s'; choose another with --state-dir", d->path,
-		                 job, d->job);
+						 "state directory %s: it belongs to job '%s', not to '%s'; choose another with --state-dir",
+						 d->path, job, d->job);
 	const char *run = take_line(&text, "run");
 	if (run == NULL || !parse_run_id(run, d->run_id))
 		return damaged(d, 4, error);
@@ -161,10 +162,11 @@ read_format(state_directory *d, int fresh, flow_error *error)
 		return error_set(error, status_of_errno(errno), "%s: %s", d->format_path, strerror(errno));
 	if (there == 0) {
 		if (!fresh && (io_calls()->exists(d->checkpoint_path) > 0 || io_calls()->exists(d->store_path) > 0))
-			return error_set(error, FLOW_E_CORRUPT,
-			                 "state directory %s: FORMAT is missing beside state; restore the directory, or discard its state "
-			                 "with --fresh",
-			                 d->path);
+			return error_set(
+				error, FLOW_E_CORRUPT,
+				"state directory %s: FORMAT is missing beside state; restore the directory, or discard its state "
+				"with --fresh",
+				d->path);
 		return FLOW_OK;
 	}
 	flow_slice content;
@@ -211,7 +213,7 @@ state_directory_new_run(state_directory *d, flow_error *error)
 	if (getrandom(d->run_id, RUN_ID_SIZE, 0) == RUN_ID_SIZE)
 		return FLOW_OK;
 	return error_set(error, FLOW_E_IO, "state directory %s: the system gives no random numbers: %s", d->path,
-	                 strerror(errno));
+					 strerror(errno));
 }
 
 flow_status
@@ -221,7 +223,8 @@ state_directory_save(state_directory *d, const char *store, flow_error *error)
 	for (size_t i = 0; i < RUN_ID_SIZE; i++)
 		snprintf(run + 2 * i, 3, "%02x", d->run_id[i]);
 	const char *kept = arena_copy_text(d->memory, store);
-	char *text = arena_format(d->memory, TITLE "\nformat %d\njob %s\nrun %s\nstore %s\n", FORMAT_VERSION, d->job, run, store);
+	char *text =
+		arena_format(d->memory, TITLE "\nformat %d\njob %s\nrun %s\nstore %s\n", FORMAT_VERSION, d->job, run, store);
 	if (kept == NULL || text == NULL)
 		return out_of_memory(error);
 	flow_status status = io_replace_file(d->format_path, flow_slice_of(text), error);

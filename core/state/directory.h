@@ -29,7 +29,8 @@ typedef struct state_directory {
 
 /* Makes the folder, takes the lock, reads FORMAT or finds that there is none. With `fresh` a FORMAT that cannot be read counts as
  * none; one of another job or of a newer flowd is refused even so. After a failure nothing is held. */
-flow_status state_directory_open(state_directory *directory, const char *path, const char *job, int fresh, flow_error *error);
+flow_status state_directory_open(state_directory *directory, const char *path, const char *job, int fresh,
+								 flow_error *error);
 void state_directory_close(state_directory *directory);
 /* A random run id into the struct; FORMAT is written by state_directory_save. */
 flow_status state_directory_new_run(state_directory *directory, flow_error *error);

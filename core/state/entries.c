@@ -109,10 +109,10 @@ entry_insert(task_state *t, const struct entry_name *name)
 	if (e == NULL)
 		return NULL;
 	*e = (entry){ .hash = name->hash,
-		          .space = name->space,
-		          .key_size = (uint32_t)name->key.size,
-		          .group = (uint16_t)key_group(name->key_hash, t->group_count),
-		          .state = (uint8_t)name->state };
+				  .space = name->space,
+				  .key_size = (uint32_t)name->key.size,
+				  .group = (uint16_t)key_group(name->key_hash, t->group_count),
+				  .state = (uint8_t)name->state };
 	memset(e->content, 0, content);
 	memcpy(e->content + content, name->key.data, name->key.size);
 	put_cell(t->cells, t->mask, e);
@@ -170,7 +170,7 @@ static int
 may_evict(const task_state *t, const entry *e)
 {
 	return (e->flags & (ENTRY_PRESENT | ENTRY_DIRTY)) == ENTRY_PRESENT && e->state < t->state_count &&
-	       e->frozen <= t->settled;
+		   e->frozen <= t->settled;
 }
 
 /* Second chance: the hand passes a bounded number of cells; what was not used since it last came is forgotten. */

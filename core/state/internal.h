@@ -18,20 +18,20 @@
 
 /* entry.flags */
 #define ENTRY_PRESENT 1u
-#define ENTRY_DIRTY 2u   /* in the dirty list */
-#define ENTRY_STORED 4u  /* the store may hold it: its removal must be written */
-#define ENTRY_USED 8u    /* since the clock's hand last passed */
+#define ENTRY_DIRTY 2u    /* in the dirty list */
+#define ENTRY_STORED 4u   /* the store may hold it: its removal must be written */
+#define ENTRY_USED 8u     /* since the clock's hand last passed */
 #define ENTRY_LOADING 16u /* made by this call; what the store says is not known yet */
-#define ENTRY_GONE 32u   /* in the list of absent ones to forget */
+#define ENTRY_GONE 32u    /* in the list of absent ones to forget */
 
 #define STATES_MAX 250u
 
 typedef struct entry {
-	uint64_t hash;   /* of key, state and space: the place in the map */
-	int64_t space;   /* timers: the time */
+	uint64_t hash; /* of key, state and space: the place in the map */
+	int64_t space; /* timers: the time */
 	uint32_t key_size;
 	uint16_t group;
-	uint8_t state;   /* index; timers: state_count + kind - 1 */
+	uint8_t state; /* index; timers: state_count + kind - 1 */
 	uint8_t flags;
 	uint32_t frozen; /* the freeze that it was last in; 0: none */
 	uint32_t size;   /* FLOW_STATE_VALUE: bytes at data */
@@ -52,7 +52,7 @@ struct entry_timer {
 
 struct state_info {
 	const char *name;
-	uint32_t kind;         /* FLOW_STATE_*; 0: timers */
+	uint32_t kind; /* FLOW_STATE_*; 0: timers */
 	uint32_t slot_size;
 	uint32_t content_size; /* the key stands behind it */
 	uint32_t store_id;
@@ -112,7 +112,7 @@ struct task_state {
 	uint64_t mask;
 	uint64_t count;
 	uint64_t present; /* entries that exist, timers aside */
-	uint64_t hand; /* of the clock */
+	uint64_t hand;    /* of the clock */
 	struct entry_list dirty;
 	struct entry_list gone;
 	struct entry_list loading;
@@ -195,7 +195,7 @@ entry_find(const task_state *t, const struct entry_name *name)
 			continue;
 		entry *e = cell_entry(cell);
 		if (e->hash == name->hash && e->space == name->space && e->state == name->state &&
-		    e->key_size == name->key.size && key_equal(entry_key(t, e), name->key.data, e->key_size))
+			e->key_size == name->key.size && key_equal(entry_key(t, e), name->key.data, e->key_size))
 			return e;
 	}
 }
@@ -240,8 +240,8 @@ typedef struct store_key {
 int store_key_read(flow_slice bytes, int timer, store_key *key);
 /* Calls `take` for each pair of a state in the store, in order. */
 flow_status store_scan(const task_state *t, uint32_t store_id,
-                       flow_status (*take)(void *self, flow_slice key, flow_slice value, flow_error *error), void *self,
-                       flow_error *error);
+					   flow_status (*take)(void *self, flow_slice key, flow_slice value, flow_error *error), void *self,
+					   flow_error *error);
 
 /* timers.c */
 flow_status timers_restore(task_state *t, flow_error *error);

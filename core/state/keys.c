@@ -186,13 +186,13 @@ take_stored(void *self, flow_slice bytes, flow_slice value, flow_error *error)
 	(void)value;
 	if (!store_key_read(bytes, 0, &key))
 		return error_set(error, FLOW_E_CORRUPT, "state '%s': the store holds a key that cannot be read",
-		                 w->t->states[w->state].name);
+						 w->t->states[w->state].name);
 	uint64_t hash = key_hash(key.key);
 	struct entry_name name = { .hash = entry_hash(hash, key.space, w->state),
-		                       .key_hash = hash,
-		                       .key = key.key,
-		                       .space = key.space,
-		                       .state = w->state };
+							   .key_hash = hash,
+							   .key = key.key,
+							   .space = key.space,
+							   .state = w->state };
 	const entry *e = entry_find(w->t, &name);
 	int removed = e != NULL && (e->flags & ENTRY_PRESENT) == 0;
 	return removed ? FLOW_OK : add_key(w, key.key, hash, error);
@@ -237,8 +237,8 @@ walk_all(struct walk *w, flow_error *error)
 
 flow_status
 task_state_each_key(task_state *t, const flow_schema *key_schema,
-                    flow_status (*visit)(void *self, const flow_batch *keys, flow_error *error), void *self,
-                    flow_error *error)
+					flow_status (*visit)(void *self, const flow_batch *keys, flow_error *error), void *self,
+					flow_error *error)
 {
 	struct walk w = { .t = t, .key_schema = key_schema, .visit = visit, .self = self };
 	entries_tidy(t);

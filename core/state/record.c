@@ -55,7 +55,7 @@ static void
 write_counts(struct writer *w, const checkpoint *record)
 {
 	const uint64_t counts[] = { record->identity_count, record->position_count, record->handle_count,
-		                        record->watermark_count };
+								record->watermark_count };
 	for (size_t i = 0; i < FLOW_COUNT(counts); i++) {
 		if (counts[i] > UINT32_MAX)
 			w->status = FLOW_E_LIMIT;
@@ -100,7 +100,7 @@ checkpoint_encode(const checkpoint *record, flow_buffer *buffer)
 	struct writer w = { buffer, FLOW_OK };
 	uint64_t start = buffer->size;
 	uint32_t flags = (record->final ? FLAG_FINAL : 0) | (record->finished ? FLAG_FINISHED : 0) |
-	                 (record->committed ? FLAG_COMMITTED : 0);
+					 (record->committed ? FLAG_COMMITTED : 0);
 	write_bytes(&w, MAGIC, 4);
 	write_number(&w, VERSION, 4);
 	write_number(&w, record->epoch, 8);
@@ -128,7 +128,7 @@ stop(struct reader *r, const char *what)
 {
 	if (r->status == FLOW_OK)
 		r->status = error_set(r->error, FLOW_E_CORRUPT, "checkpoint record: %s at offset %llu of %llu", what,
-		                      (unsigned long long)(r->next - r->start), (unsigned long long)(r->end - r->start));
+							  (unsigned long long)(r->next - r->start), (unsigned long long)(r->end - r->start));
 }
 
 static const char *
@@ -266,8 +266,9 @@ check_envelope(struct reader *r)
 		stop(r, "this is no checkpoint record");
 	uint32_t version = read_u32(r);
 	if (r->status == FLOW_OK && version > VERSION)
-		r->status = error_set(r->error, FLOW_E_CONFLICT,
-		                      "checkpoint record: format %u, this flowd knows up to %u; use a newer flowd", version, VERSION);
+		r->status =
+			error_set(r->error, FLOW_E_CONFLICT,
+					  "checkpoint record: format %u, this flowd knows up to %u; use a newer flowd", version, VERSION);
 	if (r->status == FLOW_OK && (version == 0 || r->end - r->next < 4))
 		stop(r, "cut off");
 	if (r->status != FLOW_OK)

@@ -2,9 +2,9 @@
 #include "base/memory.h"
 #include "state/internal.h"
 
-#define FINE_STEP 16u    /* up to 256 bytes */
+#define FINE_STEP 16u /* up to 256 bytes */
 #define FINE_CLASSES 16u
-#define COARSE_STEP 64u  /* up to 1 KiB */
+#define COARSE_STEP 64u /* up to 1 KiB */
 #define POOLED_MAX 1024u
 #define FIRST_CHUNK 4096u
 #define LARGEST_CHUNK ((uint32_t)256 * 1024)

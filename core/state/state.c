@@ -20,8 +20,8 @@ struct access {
 static flow_status
 out_of_memory(const task_state *t, flow_error *error)
 {
-	return error_set(error, FLOW_E_MEMORY, "state: out of memory at %llu entries, %llu bytes", (unsigned long long)t->count,
-	                 (unsigned long long)task_state_bytes(t));
+	return error_set(error, FLOW_E_MEMORY, "state: out of memory at %llu entries, %llu bytes",
+					 (unsigned long long)t->count, (unsigned long long)task_state_bytes(t));
 }
 
 /* ---- Life ---- */
@@ -31,12 +31,14 @@ check_declaration(const flow_state_declaration *declared, flow_error *error)
 {
 	const char *name = declared->name == NULL ? "" : declared->name;
 	if (declared->kind != FLOW_STATE_VALUE && declared->kind != FLOW_STATE_SLOT)
-		return error_set(error, FLOW_E_UNSUPPORTED, "state '%s': only values and slots can be used in this version", name);
+		return error_set(error, FLOW_E_UNSUPPORTED, "state '%s': only values and slots can be used in this version",
+						 name);
 	if (declared->time_to_live != 0)
-		return error_set(error, FLOW_E_UNSUPPORTED, "state '%s': a time to live is not supported in this version", name);
+		return error_set(error, FLOW_E_UNSUPPORTED, "state '%s': a time to live is not supported in this version",
+						 name);
 	if (declared->kind == FLOW_STATE_SLOT && (declared->slot_size == 0 || declared->slot_size > SLOT_MAX))
 		return error_set(error, FLOW_E_RANGE, "state '%s': slots of %u bytes; 1 to %u are possible", name,
-		                 declared->slot_size, SLOT_MAX);
+						 declared->slot_size, SLOT_MAX);
 	return FLOW_OK;
 }
 
@@ -45,7 +47,7 @@ describe_states(task_state *t, const task_state_request *request, flow_error *er
 {
 	if (request->state_count > STATES_MAX)
 		return error_set(error, FLOW_E_LIMIT, "state: %u states in one operator, %u are possible", request->state_count,
-		                 STATES_MAX);
+						 STATES_MAX);
 	t->states = memory_allocate_zeroed((request->state_count + 2) * sizeof(*t->states));
 	if (t->states == NULL)
 		return out_of_memory(t, error);
@@ -84,9 +86,10 @@ build(task_state *t, const task_state_request *request, flow_error *error)
 	t->group_count = request->group_count;
 	t->memory_limit = request->memory_limit;
 	t->lookup = request->restored && t->backend.ops != NULL;
-	if (t->group_count == 0 || t->group_count > 65536 || t->last_group >= t->group_count || t->first_group > t->last_group)
+	if (t->group_count == 0 || t->group_count > 65536 || t->last_group >= t->group_count ||
+		t->first_group > t->last_group)
 		return error_set(error, FLOW_E_ARGUMENT, "state: key groups %u to %u of %u", t->first_group, t->last_group,
-		                 t->group_count);
+						 t->group_count);
 	flow_status status = describe_states(t, request, error);
 	if (status != FLOW_OK)
 		return status;
@@ -174,11 +177,12 @@ check_access(const struct access *a, uint32_t kind)
 {
 	const task_state *t = a->t;
 	if (a->index >= t->state_count)
-		return error_set(a->error, FLOW_E_ARGUMENT, "state %u was asked for, %u are declared", a->index, t->state_count);
+		return error_set(a->error, FLOW_E_ARGUMENT, "state %u was asked for, %u are declared", a->index,
+						 t->state_count);
 	const struct state_info *info = &t->states[a->index];
 	if (kind != 0 && info->kind != kind)
-		return error_set(a->error, FLOW_E_ARGUMENT, "state '%s': it is declared with another kind than this call is for",
-		                 info->name);
+		return error_set(a->error, FLOW_E_ARGUMENT,
+						 "state '%s': it is declared with another kind than this call is for", info->name);
 	if (a->batch->key_hash == NULL || a->batch->key_bytes == NULL)
 		return error_set(a->error, FLOW_E_NULL_KEY, "state '%s': the batch has no keys", info->name);
 	return FLOW_OK;
@@ -189,9 +193,9 @@ name_of(const struct access *a, uint32_t i)
 {
 	uint32_t row = a->rows[i];
 	struct entry_name name = { .key_hash = a->batch->key_hash[row],
-		                       .key = a->batch->key_bytes[row],
-		                       .space = a->spaces == NULL ? 0 : a->spaces[i],
-		                       .state = a->index };
+							   .key = a->batch->key_bytes[row],
+							   .space = a->spaces == NULL ? 0 : a->spaces[i],
+							   .state = a->index };
 	name.hash = entry_hash(name.key_hash, name.space, name.state);
 	return name;
 }
@@ -234,7 +238,7 @@ insert(const struct access *a, const struct entry_name *name, uint8_t flags, ent
 	if (e->group < t->first_group || e->group > t->last_group) {
 		entry_forget(t, e);
 		return error_set(a->error, FLOW_E_INTERNAL, "state '%s': a key of group %u came to the task of groups %u to %u",
-		                 t->states[a->index].name, e->group, t->first_group, t->last_group);
+						 t->states[a->index].name, e->group, t->first_group, t->last_group);
 	}
 	if ((flags & ENTRY_LOADING) != 0 && entry_list_add(&t->loading, e) != FLOW_OK) {
 		entry_forget(t, e);
@@ -275,7 +279,7 @@ set_value(task_state *t, entry *e, flow_slice value)
 	if (value.size != 0)
 		memcpy(held->data, value.data, value.size);
 	else if (held->data == NULL)
-		held->data = (char *)(uintptr_t)""; /* an empty value has data */
+		held->data = (char *)(uintptr_t) ""; /* an empty value has data */
 	e->size = (uint32_t)value.size;
 	return FLOW_OK;
 }
@@ -289,9 +293,10 @@ take_loaded(const struct access *a, entry *e, flow_slice value)
 	if (value.data == NULL)
 		return entry_list_gone(t, e) == FLOW_OK ? FLOW_OK : out_of_memory(t, a->error);
 	if (info->kind == FLOW_STATE_SLOT && value.size != info->slot_size)
-		return error_set(a->error, FLOW_E_CORRUPT,
-		                 "state '%s': an entry in the store has %llu bytes, slots have %u; was it written by another version?",
-		                 info->name, (unsigned long long)value.size, info->slot_size);
+		return error_set(
+			a->error, FLOW_E_CORRUPT,
+			"state '%s': an entry in the store has %llu bytes, slots have %u; was it written by another version?",
+			info->name, (unsigned long long)value.size, info->slot_size);
 	if (info->kind == FLOW_STATE_SLOT)
 		memcpy(e->content, value.data, value.size);
 	else if (set_value(t, e, value) != FLOW_OK)
@@ -414,7 +419,7 @@ find_slots(const struct access *a, int create, void **slots, uint8_t *created)
 
 flow_status
 task_state_slots(task_state *t, uint32_t index, const flow_batch *batch, const uint32_t *rows, uint32_t count,
-                 const int64_t *spaces, int create, void **slots, uint8_t *created, flow_error *error)
+				 const int64_t *spaces, int create, void **slots, uint8_t *created, flow_error *error)
 {
 	struct access a = { t, index, batch, rows, count, spaces, error };
 	flow_status status = begin(&a, FLOW_STATE_SLOT);
@@ -456,7 +461,7 @@ find_values(const struct access *a)
 
 flow_status
 task_state_get(task_state *t, uint32_t index, const flow_batch *batch, const uint32_t *rows, uint32_t count,
-               const int64_t *spaces, flow_slice *values, flow_error *error)
+			   const int64_t *spaces, flow_slice *values, flow_error *error)
 {
 	struct access a = { t, index, batch, rows, count, spaces, error };
 	flow_status status = begin(&a, FLOW_STATE_VALUE);
@@ -492,7 +497,7 @@ put_value(const struct access *a, const struct entry_name *name, flow_slice valu
 	flow_status status = set_value(t, e, value);
 	if (status == FLOW_E_LIMIT)
 		return error_set(a->error, status, "state '%s': a value of %llu bytes", t->states[a->index].name,
-		                 (unsigned long long)value.size);
+						 (unsigned long long)value.size);
 	if (status != FLOW_OK) {
 		if ((e->flags & (ENTRY_PRESENT | ENTRY_DIRTY | ENTRY_GONE)) == 0)
 			entry_forget(t, e);
@@ -506,7 +511,7 @@ put_value(const struct access *a, const struct entry_name *name, flow_slice valu
 
 flow_status
 task_state_put(task_state *t, uint32_t index, const flow_batch *batch, const uint32_t *rows, uint32_t count,
-               const int64_t *spaces, const flow_slice *values, flow_error *error)
+			   const int64_t *spaces, const flow_slice *values, flow_error *error)
 {
 	struct access a = { t, index, batch, rows, count, spaces, error };
 	struct entry_name names[GROUP];
@@ -514,8 +519,8 @@ task_state_put(task_state *t, uint32_t index, const flow_batch *batch, const uin
 	for (uint32_t first = 0; first < count && status == FLOW_OK; first += GROUP) {
 		uint32_t named = name_rows(&a, first, names);
 		for (uint32_t i = 0; i < named && status == FLOW_OK; i++)
-			status = names[i].key.data == NULL ? fail_key(&a, rows[first + i])
-			                                   : put_value(&a, &names[i], values[first + i]);
+			status =
+				names[i].key.data == NULL ? fail_key(&a, rows[first + i]) : put_value(&a, &names[i], values[first + i]);
 	}
 	return status;
 }
@@ -544,7 +549,7 @@ remove_entry(const struct access *a, const struct entry_name *name)
 
 flow_status
 task_state_remove(task_state *t, uint32_t index, const flow_batch *batch, const uint32_t *rows, uint32_t count,
-                  const int64_t *spaces, flow_error *error)
+				  const int64_t *spaces, flow_error *error)
 {
 	struct access a = { t, index, batch, rows, count, spaces, error };
 	struct entry_name names[GROUP];

@@ -77,14 +77,14 @@ store_key_read(flow_slice bytes, int timer, store_key *key)
 
 flow_status
 store_scan(const task_state *t, uint32_t store_id,
-           flow_status (*take)(void *self, flow_slice key, flow_slice value, flow_error *error), void *self,
-           flow_error *error)
+		   flow_status (*take)(void *self, flow_slice key, flow_slice value, flow_error *error), void *self,
+		   flow_error *error)
 {
 	char from[STORE_KEY_HEAD], to[STORE_KEY_HEAD];
 	flow_store_iterator *iterator = NULL;
 	store_key_range(t, store_id, from, to);
 	flow_status status = t->backend.ops->iterate(t->backend.store, NULL, 0, flow_slice_make(from, sizeof(from)),
-	                                             flow_slice_make(to, sizeof(to)), 0, &iterator, error);
+												 flow_slice_make(to, sizeof(to)), 0, &iterator, error);
 	if (status != FLOW_OK)
 		return status;
 	flow_slice keys[SCAN_RUN], values[SCAN_RUN];

@@ -113,7 +113,7 @@ find_bucket(struct timer_queue *q, int64_t time)
 	if (q->last != NULL && q->last->time == time)
 		return q->last;
 	for (uint64_t i = hash_time(time) & q->by_time_mask; q->by_time != NULL && q->by_time[i] != NULL;
-	     i = (i + 1) & q->by_time_mask)
+		 i = (i + 1) & q->by_time_mask)
 		if (q->by_time[i]->time == time)
 			return q->last = q->by_time[i];
 	return NULL;
@@ -281,7 +281,7 @@ register_timer(task_state *t, uint32_t kind, const struct entry_name *name, entr
 
 flow_status
 task_timers_register(task_state *t, uint32_t kind, const flow_batch *batch, const uint32_t *rows, uint32_t count,
-                     const int64_t *times, flow_error *error)
+					 const int64_t *times, flow_error *error)
 {
 	flow_status status = check_call(t, kind, batch, count, error);
 	for (uint32_t i = 0; i < count && status == FLOW_OK; i++) {
@@ -296,7 +296,7 @@ task_timers_register(task_state *t, uint32_t kind, const flow_batch *batch, cons
 
 flow_status
 task_timers_delete(task_state *t, uint32_t kind, const flow_batch *batch, const uint32_t *rows, uint32_t count,
-                   const int64_t *times, flow_error *error)
+				   const int64_t *times, flow_error *error)
 {
 	flow_status status = check_call(t, kind, batch, count, error);
 	for (uint32_t i = 0; i < count && status == FLOW_OK; i++) {
@@ -409,7 +409,7 @@ fire_until(struct firing *f, int64_t now)
 {
 	flow_status status = FLOW_OK;
 	while (status == FLOW_OK && f->queue->heap_count != 0 && f->queue->heap[0]->time <= now &&
-	       !flow_builder_full(f->builder)) {
+		   !flow_builder_full(f->builder)) {
 		struct timer_bucket *bucket = f->queue->heap[0];
 		sort_bucket(f->t, bucket);
 		status = fire(f, bucket->timers[bucket->count - 1]);
@@ -425,7 +425,7 @@ make_batch(struct firing *f, int64_t now, flow_batch **due)
 	f->hashes = flow_builder_alloc(builder, rows * sizeof(*f->hashes));
 	f->keys = flow_builder_alloc(builder, rows * sizeof(*f->keys));
 	if (f->hashes == NULL || f->keys == NULL ||
-	    builder->ops->add_columns(builder, FLOW_COLUMN_KEY | FLOW_COLUMN_TIMESTAMP) != FLOW_OK)
+		builder->ops->add_columns(builder, FLOW_COLUMN_KEY | FLOW_COLUMN_TIMESTAMP) != FLOW_OK)
 		return out_of_memory(f->error);
 	flow_status status = fire_until(f, now);
 	if (status != FLOW_OK)
@@ -440,7 +440,7 @@ make_batch(struct firing *f, int64_t now, flow_batch **due)
 
 flow_status
 task_timers_due(task_state *t, uint32_t kind, int64_t now, const flow_schema *key_schema, flow_batch **due,
-                flow_error *error)
+				flow_error *error)
 {
 	*due = NULL;
 	if (kind != FLOW_TIMER_EVENT && kind != FLOW_TIMER_PROCESSING)

@@ -14,7 +14,8 @@
 
 /* Numbers of RocksDB's C interface that its header does not name. */
 #define LOG_LEVEL_WARN 2
-#define RECOVERY_TOLERATES_TORN_TAIL 0 /* a torn last record is a crash; damage before it is an error, not a silent loss */
+#define RECOVERY_TOLERATES_TORN_TAIL                                                                                   \
+	0 /* a torn last record is a crash; damage before it is an error, not a silent loss */
 
 #define SPACE_NAME_SIZE 32
 
@@ -86,8 +87,13 @@ static const flow_option background_jobs_option = {
 };
 
 const flow_option *const database_options[] = {
-	&compression_option,     &block_cache_option,    &write_buffer_option, &bloom_bits_option,
-	&max_open_files_option, &background_jobs_option, NULL,
+	&compression_option,
+	&block_cache_option,
+	&write_buffer_option,
+	&bloom_bits_option,
+	&max_open_files_option,
+	&background_jobs_option,
+	NULL,
 };
 
 /* What RocksDB's texts mean, most telling first. */
@@ -99,7 +105,8 @@ static const struct {
 	{ "No space left", FLOW_E_FULL, "free space on this disk, then start again; what was acknowledged before is safe" },
 	{ "Disk quota", FLOW_E_FULL, "raise the quota or free space, then start again" },
 	{ "lock file", FLOW_E_LOCKED, "another process has it open; end that one or use another folder" },
-	{ "lock hold by", FLOW_E_LOCKED, "this process has it open already; each store and table needs a folder of its own" },
+	{ "lock hold by", FLOW_E_LOCKED,
+	  "this process has it open already; each store and table needs a folder of its own" },
 	{ "Permission denied", FLOW_E_DENIED, "make the folder and its files writable for this user" },
 	{ "Read-only file system", FLOW_E_DENIED, "mount the file system writable or use another folder" },
 	{ "Too many open files", FLOW_E_UNAVAILABLE, "lower max_open_files or raise the limit of the process (ulimit -n)" },
@@ -120,7 +127,7 @@ database_fail(const database *d, const char *action, char *message, flow_error *
 			break;
 		}
 	flow_fail(d->host, error, status, "rocksdb folder %s: cannot %s: %s%s%s", d->directory, action, message,
-	          advice[0] == '\0' ? "" : "; ", advice);
+			  advice[0] == '\0' ? "" : "; ", advice);
 	rocksdb_free(message);
 	return status;
 }
@@ -141,7 +148,7 @@ static flow_status
 out_of_memory(const database *d, flow_error *error)
 {
 	return flow_fail(d->host, error, FLOW_E_MEMORY, "rocksdb folder %s: out of memory",
-	                 d->directory == NULL ? "" : d->directory);
+					 d->directory == NULL ? "" : d->directory);
 }
 
 static flow_status
@@ -179,7 +186,7 @@ make_directories(const database *d, flow_error *error)
 				before[1] = kept;
 		} else if (path[0] != '\0' && number != EEXIST) {
 			status = flow_fail(d->host, error, number == ENOSPC ? FLOW_E_FULL : FLOW_E_DENIED,
-			                   "rocksdb folder %s: cannot create it: %s", path, strerror(number));
+							   "rocksdb folder %s: cannot create it: %s", path, strerror(number));
 		}
 		*slash = held;
 		if (status != FLOW_OK || held == '\0')
@@ -215,7 +222,8 @@ set_block_options(database *d, const flow_options *options, int64_t cache_bytes)
 	rocksdb_block_based_options_set_pin_l0_filter_and_index_blocks_in_cache(blocks, 1);
 	rocksdb_block_based_options_set_format_version(blocks, 5);
 	if (bloom_bits > 0)
-		rocksdb_block_based_options_set_filter_policy(blocks, rocksdb_filterpolicy_create_bloom_full((double)bloom_bits));
+		rocksdb_block_based_options_set_filter_policy(blocks,
+													  rocksdb_filterpolicy_create_bloom_full((double)bloom_bits));
 	rocksdb_options_set_block_based_table_factory(d->options, blocks);
 	rocksdb_block_based_options_destroy(blocks);
 }
@@ -286,9 +294,10 @@ count_spaces(database *d, uint32_t *count, flow_error *error)
 			sscanf(names[i], "space%u", &space);
 		name_space(check, space);
 		if (strcmp(check, names[i]) != 0 || space >= 1024)
-			status = flow_fail(d->host, error, FLOW_E_CONFLICT,
-			                   "rocksdb folder %s: it holds a column family '%s' that is not flowd's; use another folder",
-			                   d->directory, names[i]);
+			status =
+				flow_fail(d->host, error, FLOW_E_CONFLICT,
+						  "rocksdb folder %s: it holds a column family '%s' that is not flowd's; use another folder",
+						  d->directory, names[i]);
 		else if (space + 1 > *count)
 			*count = space + 1;
 	}
@@ -304,11 +313,11 @@ open_spaces(database *d, const char *const *names, const rocksdb_options_t *cons
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	if (d->read_only)
-		d->db = rocksdb_open_for_read_only_column_families(d->options, d->directory, (int)d->space_count, names, options,
-		                                                   d->spaces, 0, message);
+		d->db = rocksdb_open_for_read_only_column_families(d->options, d->directory, (int)d->space_count, names,
+														   options, d->spaces, 0, message);
 	else
 		d->db = rocksdb_open_column_families(d->options, d->directory, (int)d->space_count, names, options, d->spaces,
-		                                     message);
+											 message);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -347,18 +356,19 @@ find_or_make(database *d, const flow_store_info *info, flow_error *error)
 	int there = is_there(d);
 	if (there < 0)
 		return flow_fail(d->host, error, FLOW_E_DENIED, "rocksdb folder %s: cannot look into it: %s", d->directory,
-		                 strerror(errno));
+						 strerror(errno));
 	d->space_count = info->space_count == 0 ? 1 : info->space_count;
 	if (there > 0)
 		return count_spaces(d, &d->space_count, error);
 	if (!info->create || info->read_only)
-		return flow_fail(d->host, error, FLOW_E_NOT_FOUND, "rocksdb folder %s: there is no database in it", d->directory);
+		return flow_fail(d->host, error, FLOW_E_NOT_FOUND, "rocksdb folder %s: there is no database in it",
+						 d->directory);
 	return make_directories(d, error);
 }
 
 flow_status
 database_open(const flow_host *host, const flow_options *options, const flow_store_info *info, database **opened,
-              flow_error *error)
+			  flow_error *error)
 {
 	database *d = flow_new(host, sizeof(*d));
 	if (d == NULL)

@@ -27,7 +27,7 @@ typedef struct database {
 extern const flow_option *const database_options[];
 
 flow_status database_open(const flow_host *host, const flow_options *options, const flow_store_info *info,
-                          database **opened, flow_error *error);
+						  database **opened, flow_error *error);
 void database_close(database *d); /* NULL is allowed */
 
 /* Fills the error from RocksDB's `message` (freed): folder, what was tried, what went wrong, what to do. */
@@ -48,10 +48,10 @@ struct flow_store_snapshot {
 	rocksdb_readoptions_t *read;
 };
 
-flow_status store_iterate(flow_store *store, flow_store_snapshot *snapshot, uint32_t space, flow_slice from, flow_slice to,
-                          int backward, flow_store_iterator **iterator, flow_error *error);
+flow_status store_iterate(flow_store *store, flow_store_snapshot *snapshot, uint32_t space, flow_slice from,
+						  flow_slice to, int backward, flow_store_iterator **iterator, flow_error *error);
 flow_status store_next_many(flow_store_iterator *iterator, uint64_t capacity, flow_slice *keys, flow_slice *values,
-                            uint64_t *count, flow_error *error);
+							uint64_t *count, flow_error *error);
 void store_iterator_close(flow_store_iterator *iterator);
 
 #endif

@@ -39,12 +39,12 @@ set_bounds(flow_store_iterator *it, flow_slice from, flow_slice to)
 
 flow_status
 store_iterate(flow_store *store, flow_store_snapshot *snapshot, uint32_t space, flow_slice from, flow_slice to,
-              int backward, flow_store_iterator **iterator, flow_error *error)
+			  int backward, flow_store_iterator **iterator, flow_error *error)
 {
 	const database *d = store->database;
 	if (space >= d->space_count)
-		return flow_fail(d->host, error, FLOW_E_ARGUMENT, "rocksdb folder %s: space %u of %u was asked for", d->directory,
-		                 space, d->space_count);
+		return flow_fail(d->host, error, FLOW_E_ARGUMENT, "rocksdb folder %s: space %u of %u was asked for",
+						 d->directory, space, d->space_count);
 	flow_store_iterator *it = flow_new(d->host, sizeof(*it));
 	if (it == NULL)
 		return out_of_memory(d, error);
@@ -102,7 +102,7 @@ take_pair(flow_store_iterator *it, flow_slice *key, flow_slice *value)
 
 flow_status
 store_next_many(flow_store_iterator *it, uint64_t capacity, flow_slice *keys, flow_slice *values, uint64_t *count,
-                flow_error *error)
+				flow_error *error)
 {
 	const database *d = it->database;
 	uint64_t taken = 0;

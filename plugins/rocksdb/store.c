@@ -7,7 +7,7 @@
 
 static flow_status
 store_open(const flow_host *host, const flow_options *options, const flow_store_info *info, flow_store **store,
-           flow_error *error)
+		   flow_error *error)
 {
 	flow_store *s = flow_new(host, sizeof(*s));
 	if (s == NULL)
@@ -36,7 +36,7 @@ check_space(const flow_store *store, uint32_t space, flow_error *error)
 	if (space < d->space_count)
 		return FLOW_OK;
 	return flow_fail(d->host, error, FLOW_E_ARGUMENT, "rocksdb folder %s: space %u of %u was asked for", d->directory,
-	                 space, d->space_count);
+					 space, d->space_count);
 }
 
 static int
@@ -60,7 +60,7 @@ delete_to_end(const database *d, rocksdb_writebatch_t *batch, const flow_store_w
 		last.data = rocksdb_iter_key(iterator, &last.size);
 	for (uint64_t i = 0; i < index; i++)
 		if (writes[i].space == what->space && writes[i].kind == FLOW_STORE_PUT &&
-		    (last.data == NULL || compare(writes[i].key, last) > 0))
+			(last.data == NULL || compare(writes[i].key, last) > 0))
 			last = writes[i].key;
 	if (last.data != NULL && compare(what->key, last) <= 0) {
 		rocksdb_writebatch_delete_range_cf(batch, space, what->key.data, what->key.size, last.data, last.size);
@@ -71,7 +71,7 @@ delete_to_end(const database *d, rocksdb_writebatch_t *batch, const flow_store_w
 
 static flow_status
 add_write(const flow_store *store, rocksdb_writebatch_t *batch, const flow_store_write *writes, uint64_t index,
-          flow_error *error)
+		  flow_error *error)
 {
 	const database *d = store->database;
 	const flow_store_write *w = &writes[index];
@@ -94,7 +94,7 @@ add_write(const flow_store *store, rocksdb_writebatch_t *batch, const flow_store
 		return FLOW_OK;
 	default:
 		return flow_fail(d->host, error, FLOW_E_ARGUMENT, "rocksdb folder %s: unknown kind of write %u", d->directory,
-		                 w->kind);
+						 w->kind);
 	}
 }
 
@@ -122,7 +122,7 @@ store_write(flow_store *store, const flow_store_write *writes, uint64_t count, i
 
 static flow_status
 get_one(const database *d, const rocksdb_readoptions_t *read, uint32_t space, flow_slice key, flow_builder *memory,
-        flow_slice *value, flow_error *error)
+		flow_slice *value, flow_error *error)
 {
 	char *message = NULL;
 	rocksdb_pinnableslice_t *found = rocksdb_get_pinned_cf(d->db, read, d->spaces[space], key.data, key.size, &message);
@@ -138,13 +138,13 @@ get_one(const database *d, const rocksdb_readoptions_t *read, uint32_t space, fl
 	rocksdb_pinnableslice_destroy(found);
 	if (value->data == NULL)
 		return flow_fail(d->host, error, FLOW_E_MEMORY, "rocksdb folder %s: no memory for a value of %zu bytes",
-		                 d->directory, size);
+						 d->directory, size);
 	return FLOW_OK;
 }
 
 static flow_status
 store_get_many(flow_store *store, flow_store_snapshot *snapshot, uint32_t space, const flow_slice *keys, uint64_t count,
-               flow_builder *memory, flow_slice *values, flow_error *error)
+			   flow_builder *memory, flow_slice *values, flow_error *error)
 {
 	const database *d = store->database;
 	const rocksdb_readoptions_t *read = snapshot == NULL ? d->read : snapshot->read;

@@ -52,8 +52,8 @@ load_schema(flow_table *t, const char *key, const flow_schema **schema, flow_err
 	if (*schema != NULL)
 		return FLOW_OK;
 	return flow_fail(t->host, error, FLOW_E_CORRUPT,
-	                 "table %s: the schema kept in %s cannot be read; remove the folder to start anew", t->name,
-	                 d->directory);
+					 "table %s: the schema kept in %s cannot be read; remove the folder to start anew", t->name,
+					 d->directory);
 }
 
 static flow_status
@@ -63,13 +63,12 @@ open_parts(flow_table *t, const flow_options *options, flow_table_info *info, fl
 	t->memory = t->host->get_service(FLOW_SERVICE_MEMORY);
 	if (t->schemas == NULL || t->memory == NULL)
 		return flow_fail(t->host, error, FLOW_E_UNSUPPORTED, "table %s: this host has no schemas or memory service",
-		                 t->name);
+						 t->name);
 	if (info->directory.size == 0)
 		return flow_fail(t->host, error, FLOW_E_ARGUMENT, "table %s: it needs a folder of its own", t->name);
-	flow_store_info where = { .struct_size = FLOW_SIZEOF(flow_store_info),
-		                      .space_count = SPACES,
-		                      .directory = info->directory,
-		                      .create = 1 };
+	flow_store_info where = {
+		.struct_size = FLOW_SIZEOF(flow_store_info), .space_count = SPACES, .directory = info->directory, .create = 1
+	};
 	flow_status status = database_open(t->host, options, &where, &t->database, error);
 	const flow_schema *key_schema = NULL;
 	if (status == FLOW_OK)
@@ -97,7 +96,7 @@ table_close(flow_table *t)
 
 static flow_status
 table_open(const flow_host *host, const flow_options *options, flow_table_info *info, flow_table **table,
-           flow_error *error)
+		   flow_error *error)
 {
 	flow_table *t = flow_new(host, sizeof(*t));
 	if (t == NULL)
@@ -120,7 +119,8 @@ get_row(const flow_table *t, flow_slice key, flow_builder *memory, flow_value *r
 {
 	const database *d = t->database;
 	char *message = NULL;
-	rocksdb_pinnableslice_t *found = rocksdb_get_pinned_cf(d->db, d->read, d->spaces[ROWS], key.data, key.size, &message);
+	rocksdb_pinnableslice_t *found =
+		rocksdb_get_pinned_cf(d->db, d->read, d->spaces[ROWS], key.data, key.size, &message);
 	if (message != NULL)
 		return database_fail(d, "read a row", message, error);
 	if (found == NULL)
@@ -133,14 +133,14 @@ get_row(const flow_table *t, flow_slice key, flow_builder *memory, flow_value *r
 		return out_of_memory(t, error);
 	flow_status status = flow_row_read(flow_slice_make(data, size), memory, row);
 	if (status != FLOW_OK)
-		flow_fail(t->host, error, status, "table %s: a row in %s cannot be read; remove the folder to start anew", t->name,
-		          d->directory);
+		flow_fail(t->host, error, status, "table %s: a row in %s cannot be read; remove the folder to start anew",
+				  t->name, d->directory);
 	return status;
 }
 
 static flow_status
-table_get_many(flow_table *t, const flow_slice *keys, const flow_value *key_values, uint32_t count, flow_builder *memory,
-               flow_value *rows, flow_status *statuses, flow_error *error)
+table_get_many(flow_table *t, const flow_slice *keys, const flow_value *key_values, uint32_t count,
+			   flow_builder *memory, flow_value *rows, flow_status *statuses, flow_error *error)
 {
 	(void)key_values;
 	for (uint32_t i = 0; i < count; i++) {
@@ -156,7 +156,8 @@ encode_row(const flow_table *t, const flow_value *row, char **bytes, uint64_t *s
 {
 	*size = flow_row_size(row);
 	if (*size == 0)
-		return flow_fail(t->host, error, FLOW_E_LIMIT, "table %s: a row is nested deeper than %d", t->name, FLOW_ROW_DEPTH);
+		return flow_fail(t->host, error, FLOW_E_LIMIT, "table %s: a row is nested deeper than %d", t->name,
+						 FLOW_ROW_DEPTH);
 	*bytes = t->host->allocate(*size);
 	if (*bytes == NULL)
 		return out_of_memory(t, error);
@@ -199,7 +200,7 @@ write_batch(const flow_table *t, rocksdb_writebatch_t *batch, uint32_t count, fl
 
 static flow_status
 table_put_many(flow_table *t, const flow_slice *keys, const flow_value *key_values, const flow_value *rows,
-               uint32_t count, flow_status *statuses, flow_error *error)
+			   uint32_t count, flow_status *statuses, flow_error *error)
 {
 	(void)key_values;
 	rocksdb_writebatch_t *batch = rocksdb_writebatch_create();
@@ -217,7 +218,8 @@ delete_row(const flow_table *t, flow_slice key, flow_error *error)
 {
 	const database *d = t->database;
 	char *message = NULL;
-	rocksdb_pinnableslice_t *found = rocksdb_get_pinned_cf(d->db, d->read, d->spaces[ROWS], key.data, key.size, &message);
+	rocksdb_pinnableslice_t *found =
+		rocksdb_get_pinned_cf(d->db, d->read, d->spaces[ROWS], key.data, key.size, &message);
 	if (message == NULL && found == NULL)
 		return FLOW_E_NOT_FOUND;
 	if (found != NULL)
@@ -229,7 +231,7 @@ delete_row(const flow_table *t, flow_slice key, flow_error *error)
 
 static flow_status
 table_delete_many(flow_table *t, const flow_slice *keys, const flow_value *key_values, uint32_t count,
-                  flow_status *statuses, flow_error *error)
+				  flow_status *statuses, flow_error *error)
 {
 	(void)key_values;
 	pthread_rwlock_wrlock(&t->lock);
@@ -255,7 +257,8 @@ put_row(const flow_table *t, flow_slice key, const flow_value *row, flow_error *
 }
 
 static flow_status
-update_row(const flow_table *t, flow_slice key, const flow_table_update *update, flow_builder *memory, flow_error *error)
+update_row(const flow_table *t, flow_slice key, const flow_table_update *update, flow_builder *memory,
+		   flow_error *error)
 {
 	flow_value row = flow_null();
 	flow_value changed;
@@ -274,7 +277,7 @@ update_row(const flow_table *t, flow_slice key, const flow_table_update *update,
 
 static flow_status
 table_update_many(flow_table *t, const flow_slice *keys, const flow_value *key_values,
-                  const flow_table_update *const *updates, uint32_t count, flow_status *statuses, flow_error *error)
+				  const flow_table_update *const *updates, uint32_t count, flow_status *statuses, flow_error *error)
 {
 	(void)key_values;
 	flow_builder *memory = t->memory->open();
@@ -336,9 +339,10 @@ table_set_schema(flow_table *t, const flow_schema *schema, const flow_schema *ke
 		char before[512], after[512];
 		t->schemas->print(t->schema, 1, before, sizeof(before));
 		t->schemas->print(schema, 1, after, sizeof(after));
-		return flow_fail(t->host, error, FLOW_E_CONFLICT,
-		                 "table %s: its rows in %s are %s, the job now writes %s; run once with --fresh or name the table anew",
-		                 t->name, t->database->directory, before, after);
+		return flow_fail(
+			t->host, error, FLOW_E_CONFLICT,
+			"table %s: its rows in %s are %s, the job now writes %s; run once with --fresh or name the table anew",
+			t->name, t->database->directory, before, after);
 	}
 	flow_status status = keep_schema(t, SCHEMA_KEY, schema, error);
 	if (status == FLOW_OK)

@@ -452,11 +452,11 @@ flow_row_read(flow_slice bytes, flow_builder *memory, flow_value *row)
 
 flow_status
 flow_row_update(const flow_schema *schema, const flow_value *row, const flow_table_update *update, flow_builder *memory,
-                flow_value *changed)
+				flow_value *changed)
 {
 	const flow_schema *names = update->update_schema;
 	if (schema == NULL || row->type != FLOW_RECORD || update->update->type != FLOW_RECORD ||
-	    row->size != schema->field_count || update->update->size != names->field_count)
+		row->size != schema->field_count || update->update->size != names->field_count)
 		return FLOW_E_TYPE;
 	flow_value *cells = flow_builder_cells(memory, row->size + 1);
 	if (cells == NULL)

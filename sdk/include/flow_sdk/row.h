@@ -27,7 +27,7 @@ flow_status flow_row_read(flow_slice bytes, flow_builder *memory, flow_value *ro
 /* Applies an update to `row` (of `schema`, a record): *changed is a row in `memory` whose unchanged cells are those of `row`.
  * FLOW_E_TYPE: the update names a field that rows do not have, or one of the two is not a record. */
 flow_status flow_row_update(const flow_schema *schema, const flow_value *row, const flow_table_update *update,
-                            flow_builder *memory, flow_value *changed);
+							flow_builder *memory, flow_value *changed);
 
 #ifdef __cplusplus
 }

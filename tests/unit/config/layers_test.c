@@ -17,7 +17,9 @@ leaf(config_text *t, unsigned layer, const char *origin, const char *text)
 {
 	setting *s = arena_allocate_zeroed(t->arena, sizeof(*s));
 	assert_non_null(s);
-	*s = (setting){ .kind = SETTING_STRING, .layer = (uint8_t)layer, .origin = origin, .text = text, .size = strlen(text) };
+	*s = (setting){
+		.kind = SETTING_STRING, .layer = (uint8_t)layer, .origin = origin, .text = text, .size = strlen(text)
+	};
 	return s;
 }
 
@@ -34,7 +36,8 @@ chain(config_text *t, const char *path)
 {
 	const char *text = "";
 	for (const setting *s = config_explain(t->config, path); s != NULL; s = s->overrode)
-		text = arena_format(t->arena, "%s%s%s@%d", text, text[0] == '\0' ? "" : " ", setting_print(t->arena, s), s->layer);
+		text =
+			arena_format(t->arena, "%s%s%s@%d", text, text[0] == '\0' ? "" : " ", setting_print(t->arena, s), s->layer);
 	return text;
 }
 
@@ -64,10 +67,16 @@ load(config_text *t, const char *file, const char *text)
 static void
 given_seven_layers_when_explained_then_values_and_what_they_overrode_are_as_declared(void **state)
 {
-	static const flow_option bootstrap = { .struct_size = FLOW_SIZEOF(flow_option), .name = "bootstrap",
-		                                   .type = FLOW_OPTION_BOOL, .doc = "d", .default_text = "false" };
-	static const flow_option priority = { .struct_size = FLOW_SIZEOF(flow_option), .name = "priority",
-		                                  .type = FLOW_OPTION_INT, .doc = "d", .default_text = "-1" };
+	static const flow_option bootstrap = { .struct_size = FLOW_SIZEOF(flow_option),
+										   .name = "bootstrap",
+										   .type = FLOW_OPTION_BOOL,
+										   .doc = "d",
+										   .default_text = "false" };
+	static const flow_option priority = { .struct_size = FLOW_SIZEOF(flow_option),
+										  .name = "priority",
+										  .type = FLOW_OPTION_INT,
+										  .doc = "d",
+										  .default_text = "-1" };
 	static const flow_option *const options[] = { &bootstrap, &priority, NULL };
 	static const flow_option_set set = { FLOW_SIZEOF(flow_option_set), 0, "", "d", options };
 	static const flow_option_set *const sets[] = { &set, NULL };
@@ -77,8 +86,9 @@ given_seven_layers_when_explained_then_values_and_what_they_overrode_are_as_decl
 	put(t, LAYER_SYSTEM, "systems.files", "flights", "offset_default", "oldest");
 	put(t, LAYER_SYSTEM, "systems.local", "late", "compression", "zstd");
 	load(t, "one.conf", "streams: { flights: { priority = 5; }; }; systems: { files: { poll_interval = \"2s\"; }; };");
-	load(t, "two.conf", "systems: { files: { poll_interval = \"3s\"; }; };\n"
-	                    "jobs: { late-flights: { streams: { flights: { bootstrap = false; partitions = 4; }; }; }; };");
+	load(t, "two.conf",
+		 "systems: { files: { poll_interval = \"3s\"; }; };\n"
+		 "jobs: { late-flights: { streams: { flights: { bootstrap = false; partitions = 4; }; }; }; };");
 	put(t, LAYER_DESCRIPTOR, "app.c:1", "flights", "bootstrap", "true");
 	put(t, LAYER_DESCRIPTOR, "app.c:2", "flights", "priority", "7");
 	put(t, LAYER_PLANNER, "planner", "flights", "partitions", "8");
@@ -152,8 +162,8 @@ given_names_in_several_layers_when_listed_then_they_are_sorted_and_once(void **s
 #define KEYS 6
 #define SOURCES 8 /* system, file 1, file 2, descriptor, planner, job of file 1, job of file 2, command */
 
-static const unsigned source_layers[SOURCES] = { LAYER_SYSTEM, LAYER_FILE, LAYER_FILE, LAYER_DESCRIPTOR, LAYER_PLANNER,
-	                                             LAYER_JOB, LAYER_JOB, LAYER_COMMAND };
+static const unsigned source_layers[SOURCES] = { LAYER_SYSTEM,  LAYER_FILE, LAYER_FILE, LAYER_DESCRIPTOR,
+												 LAYER_PLANNER, LAYER_JOB,  LAYER_JOB,  LAYER_COMMAND };
 /* "k0".."k3" are keys of the stream, the last two stand in a group. */
 static const char *const keys[KEYS] = { "k0", "k1", "k2", "k3", "g.k4", "g.k5" };
 
@@ -199,7 +209,7 @@ stream_text(config_text *t, const int *values)
 			grouped = arena_format(t->arena, "%s %s = %d;", grouped, keys[key] + 2, values[key]);
 	}
 	return arena_format(t->arena, "streams: { s: {%s%s%s%s }; };", plain, grouped[0] == '\0' ? "" : " g: {", grouped,
-	                    grouped[0] == '\0' ? "" : " };");
+						grouped[0] == '\0' ? "" : " };");
 }
 
 static void
@@ -224,7 +234,7 @@ apply(config_text *t, const model *m)
 {
 	for (int file = 0; file < 2; file++) {
 		const char *text = arena_format(t->arena, "%s\njobs: { j: { %s }; };", stream_text(t, m->values[1 + file]),
-		                                stream_text(t, m->values[5 + file]));
+										stream_text(t, m->values[5 + file]));
 		load(t, file == 0 ? "one.conf" : "two.conf", text);
 	}
 	apply_code(t, m, 4); /* the order of calls says nothing: layers do */
@@ -232,7 +242,8 @@ apply(config_text *t, const model *m)
 	apply_code(t, m, 3);
 	for (int key = 0; key < KEYS; key++)
 		if (m->values[7][key] >= 0)
-			assert_true(config_set_command(t->config, arena_format(t->arena, "streams.s.%s=%d", keys[key], m->values[7][key])));
+			assert_true(
+				config_set_command(t->config, arena_format(t->arena, "streams.s.%s=%d", keys[key], m->values[7][key])));
 	config_use_job(t->config, "j");
 }
 

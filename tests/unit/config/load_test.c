@@ -37,18 +37,19 @@ static void
 given_integers_that_libconfig_would_wrap_when_loaded_then_each_is_refused_as_written(void **state)
 {
 	config_text *t = *state;
-	assert_true(config_text_load(t, "job: {\na = 4294967300;\nb = -2147483649;\nc = 99999999999999999999;\nd = 0x100000004;\n"
-	                                "e = [1, 3000000000];\nok = 0x4; min = -2147483648; long = 4294967300L; x = 0xFFFFFFFF;\n"
-	                                "f = 9223372036854775808L; g = -9223372036854775808L; h = 010;\n};"));
+	assert_true(
+		config_text_load(t, "job: {\na = 4294967300;\nb = -2147483649;\nc = 99999999999999999999;\nd = 0x100000004;\n"
+							"e = [1, 3000000000];\nok = 0x4; min = -2147483648; long = 4294967300L; x = 0xFFFFFFFF;\n"
+							"f = 9223372036854775808L; g = -9223372036854775808L; h = 010;\n};"));
 	assert_string_equal(
-	    config_text_problems(t),
-	    "flowd.conf:2: job.a: the integer 4294967300 does not fit in 32 bits; if it is meant, write 4294967300L\n"
-	    "flowd.conf:3: job.b: the integer -2147483649 does not fit in 32 bits; if it is meant, write -2147483649L\n"
-	    "flowd.conf:4: job.c: the integer 99999999999999999999 does not fit in 64 bits\n"
-	    "flowd.conf:5: job.d: the integer 0x100000004 does not fit in 32 bits; if it is meant, write 0x100000004L\n"
-	    "flowd.conf:6: job.e[1]: the integer 3000000000 does not fit in 32 bits; if it is meant, write 3000000000L\n"
-	    "flowd.conf:7: job.x: the integer 0xFFFFFFFF does not fit in 32 bits; if it is meant, write 0xFFFFFFFFL\n"
-	    "flowd.conf:8: job.f: the integer 9223372036854775808L does not fit in 64 bits\n");
+		config_text_problems(t),
+		"flowd.conf:2: job.a: the integer 4294967300 does not fit in 32 bits; if it is meant, write 4294967300L\n"
+		"flowd.conf:3: job.b: the integer -2147483649 does not fit in 32 bits; if it is meant, write -2147483649L\n"
+		"flowd.conf:4: job.c: the integer 99999999999999999999 does not fit in 64 bits\n"
+		"flowd.conf:5: job.d: the integer 0x100000004 does not fit in 32 bits; if it is meant, write 0x100000004L\n"
+		"flowd.conf:6: job.e[1]: the integer 3000000000 does not fit in 32 bits; if it is meant, write 3000000000L\n"
+		"flowd.conf:7: job.x: the integer 0xFFFFFFFF does not fit in 32 bits; if it is meant, write 0xFFFFFFFFL\n"
+		"flowd.conf:8: job.f: the integer 9223372036854775808L does not fit in 64 bits\n");
 	const setting *job = config_root(t->config, "job");
 	assert_int_equal(setting_child(job, "ok")->integer, 4);
 	assert_true(setting_child(job, "long")->integer == INT64_C(4294967300));
@@ -62,8 +63,9 @@ static void
 given_all_forms_of_values_when_loaded_then_kind_value_place_and_path_are_right(void **state)
 {
 	config_text *t = *state;
-	assert_true(config_text_load(t, "# comment\njob: { s = \"a\\n\" /* x\n */ \"\\\"b\\x41\"; f = 1e10; g = -.5; b = TRUE;\n"
-	                                "  l = ( 1, 2.5, \"x\", { y = 1; } ); a = [1, 2L]; // end\n  e: { }; empty = \"\"; };\n"));
+	assert_true(
+		config_text_load(t, "# comment\njob: { s = \"a\\n\" /* x\n */ \"\\\"b\\x41\"; f = 1e10; g = -.5; b = TRUE;\n"
+							"  l = ( 1, 2.5, \"x\", { y = 1; } ); a = [1, 2L]; // end\n  e: { }; empty = \"\"; };\n"));
 	assert_string_equal(config_text_problems(t), "");
 	const setting *job = config_root(t->config, "job");
 	assert_string_equal(setting_child(job, "s")->text, "a\n\"bA");
@@ -83,13 +85,15 @@ static void
 given_a_name_twice_when_loaded_then_both_lines_are_named_and_other_problems_too(void **state)
 {
 	config_text *t = *state;
-	assert_true(config_text_load(t, "streams: {\n a: { x = 1; };\n b: {\n  y = 3000000000;\n  y = 2; };\n a: { };\n};\ntransfer: {};"));
-	assert_string_equal(config_text_problems(t),
-	                    "flowd.conf:4: streams.b.y: the integer 3000000000 does not fit in 32 bits; if it is meant, write"
-	                    " 3000000000L\n"
-	                    "flowd.conf:5: streams.b.y: \"y\" is set twice in one group; the first is at flowd.conf:4\n"
-	                    "flowd.conf:6: streams.a: \"a\" is set twice in one group; the first is at flowd.conf:2\n"
-	                    "flowd.conf:8: transfer: there is no such group, did you mean \"transfers\"?\n");
+	assert_true(config_text_load(
+		t, "streams: {\n a: { x = 1; };\n b: {\n  y = 3000000000;\n  y = 2; };\n a: { };\n};\ntransfer: {};"));
+	assert_string_equal(
+		config_text_problems(t),
+		"flowd.conf:4: streams.b.y: the integer 3000000000 does not fit in 32 bits; if it is meant, write"
+		" 3000000000L\n"
+		"flowd.conf:5: streams.b.y: \"y\" is set twice in one group; the first is at flowd.conf:4\n"
+		"flowd.conf:6: streams.a: \"a\" is set twice in one group; the first is at flowd.conf:2\n"
+		"flowd.conf:8: transfer: there is no such group, did you mean \"transfers\"?\n");
 	assert_int_equal(setting_child(setting_child(config_root(t->config, "streams"), "a"), "x")->integer, 1);
 }
 
@@ -101,7 +105,8 @@ given_broken_texts_when_loaded_then_each_has_its_line_and_nothing_is_read(void *
 		const char *message;
 	} broken[] = {
 		{ "job: {\n a = yes; };", "flowd.conf:2: yes is no value: texts stand in quotes\n" },
-		{ "job: {\n a = 5s; };", "flowd.conf:2: 5s... is no number: sizes and durations stand in quotes, like \"64KiB\", \"5s\"\n" },
+		{ "job: {\n a = 5s; };",
+		  "flowd.conf:2: 5s... is no number: sizes and durations stand in quotes, like \"64KiB\", \"5s\"\n" },
 		{ "job: {\n a = [1,\n 2,]; };", "flowd.conf:3: a comma without a value behind it\n" },
 		{ "job: { a = \"x;\n };", "flowd.conf:1: the text that begins here has no closing quote\n" },
 		{ "job: {\n a b; };", "flowd.conf:2: \"=\" or \":\" is missing between a name and its value\n" },
@@ -151,7 +156,8 @@ given_huge_depth_or_counts_when_loaded_then_they_are_refused_at_once(void **stat
 	assert_false(config_load(t->config, "/dev/zero"));
 	assert_false(config_load(t->config, "."));
 	assert_false(config_load(t->config, "nowhere.conf"));
-	assert_non_null(strstr(config_text_problems(t), "nowhere.conf: cannot read the configuration: No such file or directory"));
+	assert_non_null(
+		strstr(config_text_problems(t), "nowhere.conf: cannot read the configuration: No such file or directory"));
 }
 
 static void
@@ -174,9 +180,9 @@ given_files_that_include_each_other_when_loaded_then_the_chain_is_named(void **s
 	assert_false(config_load(t->config, "loop.conf"));
 	assert_false(config_load(t->config, "self.conf"));
 	assert_string_equal(config_text_problems(t),
-	                    "loop.conf:1: files include each other in a circle: "
-	                    "loop.conf:1 -> parts/a.conf:2 -> parts/b.conf:2 -> parts/a.conf\n"
-	                    "self.conf:1: files include each other in a circle: self.conf:1 -> self.conf\n");
+						"loop.conf:1: files include each other in a circle: "
+						"loop.conf:1 -> parts/a.conf:2 -> parts/b.conf:2 -> parts/a.conf\n"
+						"self.conf:1: files include each other in a circle: self.conf:1 -> self.conf\n");
 }
 
 static void
@@ -184,12 +190,14 @@ given_files_that_are_missing_when_included_then_each_is_named_with_its_line(void
 {
 	config_text *t = *state;
 	write_text("parts/a.conf", "\n@include \"gone.conf\"\n");
-	assert_false(config_text_load(t, "@include \"parts/nothing.conf\"\n\n@include \"parts/a.conf\"\n@include \"parts\"\n"));
-	assert_string_equal(config_text_problems(t),
-	                    "flowd.conf:1: cannot read the included file \"parts/nothing.conf\": No such file or directory\n"
-	                    "flowd.conf:4: cannot read the included file \"parts\": it is a folder\n"
-	                    "parts/a.conf:2: cannot read the included file \"gone.conf\": neither parts/gone.conf nor gone.conf is"
-	                    " there; included by flowd.conf:3 -> parts/a.conf\n");
+	assert_false(
+		config_text_load(t, "@include \"parts/nothing.conf\"\n\n@include \"parts/a.conf\"\n@include \"parts\"\n"));
+	assert_string_equal(
+		config_text_problems(t),
+		"flowd.conf:1: cannot read the included file \"parts/nothing.conf\": No such file or directory\n"
+		"flowd.conf:4: cannot read the included file \"parts\": it is a folder\n"
+		"parts/a.conf:2: cannot read the included file \"gone.conf\": neither parts/gone.conf nor gone.conf is"
+		" there; included by flowd.conf:3 -> parts/a.conf\n");
 }
 
 static void
@@ -198,11 +206,13 @@ given_one_file_by_two_ways_when_included_then_it_is_no_loop_and_places_are_its_o
 	config_text *t = *state;
 	write_text("parts/empty.conf", "# nothing\n");
 	write_text("parts/job.conf", "@include \"empty.conf\"\n\njob: { big = 3000000000; };");
-	assert_true(config_text_load(t, "@include \"parts/empty.conf\"\n@include \"parts/job.conf\"\nstreams: {\n a = 1; };\n"));
-	assert_string_equal(config_text_problems(t),
-	                    "flowd.conf:4: streams.a: expected group, found integer\n"
-	                    "parts/job.conf:3: job.big: the integer 3000000000 does not fit in 32 bits; if it is meant, write"
-	                    " 3000000000L\n");
+	assert_true(
+		config_text_load(t, "@include \"parts/empty.conf\"\n@include \"parts/job.conf\"\nstreams: {\n a = 1; };\n"));
+	assert_string_equal(
+		config_text_problems(t),
+		"flowd.conf:4: streams.a: expected group, found integer\n"
+		"parts/job.conf:3: job.big: the integer 3000000000 does not fit in 32 bits; if it is meant, write"
+		" 3000000000L\n");
 	assert_int_equal(config_file_count(t->config), 3);
 	assert_string_equal(config_file(t->config, 0), "flowd.conf");
 	assert_null(config_file(t->config, 3));
@@ -226,8 +236,16 @@ given_files_that_double_each_other_when_included_then_the_bomb_is_refused(void *
 static void
 given_a_value_of_the_environment_when_resolved_then_it_is_taken_byte_for_byte_and_masked(void **state)
 {
-	static const char *const values[] = { ">a\\C\"b{", "${HOME} $(id)", "@include \"other.conf\"", "x\"; url = \"y",
-		                                  "line one\nline two\n", "  both ends  ", "a#b//c/*d*/", "007", "true", "" };
+	static const char *const values[] = { ">a\\C\"b{",
+										  "${HOME} $(id)",
+										  "@include \"other.conf\"",
+										  "x\"; url = \"y",
+										  "line one\nline two\n",
+										  "  both ends  ",
+										  "a#b//c/*d*/",
+										  "007",
+										  "true",
+										  "" };
 	(void)state;
 	for (size_t i = 0; i < FLOW_COUNT(values); i++) {
 		config_text t;
@@ -239,7 +257,8 @@ given_a_value_of_the_environment_when_resolved_then_it_is_taken_byte_for_byte_an
 		assert_int_equal(password->kind, SETTING_STRING);
 		assert_int_equal(password->size, strlen(values[i]));
 		assert_string_equal(password->text, values[i]);
-		assert_string_equal(setting_print(t.arena, config_root(t.config, "links")), "{ shop: { password = ********; }; }");
+		assert_string_equal(setting_print(t.arena, config_root(t.config, "links")),
+							"{ shop: { password = ********; }; }");
 		config_text_close(&t);
 	}
 }
@@ -251,7 +270,7 @@ given_a_variable_that_is_not_set_when_resolved_then_path_line_and_variable_are_n
 	unsetenv("FLOWD_TEST_UNSET");
 	assert_true(config_text_load(t, "links: {\n shop: { password: { env = \"FLOWD_TEST_UNSET\"; }; }; };"));
 	assert_string_equal(config_text_problems(t),
-	                    "flowd.conf:2: links.shop.password: the environment variable FLOWD_TEST_UNSET is not set\n");
+						"flowd.conf:2: links.shop.password: the environment variable FLOWD_TEST_UNSET is not set\n");
 }
 
 static void
@@ -261,14 +280,14 @@ given_a_value_of_a_file_when_resolved_then_only_its_last_newline_is_dropped(void
 	config_text_write("secrets/a", "pass\0word\n\n", 11);
 	write_text("secrets/empty", "");
 	assert_true(config_text_load(t, "links: { a: { p: { file = \"secrets/a\"; };\n q: { file = \"secrets/none\"; };\n"
-	                                " r: { file = \"secrets\"; }; e: { file = \"secrets/empty\"; }; }; };"));
+									" r: { file = \"secrets\"; }; e: { file = \"secrets/empty\"; }; }; };"));
 	const setting *p = config_explain(t->config, "links.a.p");
 	assert_int_equal(p->size, 10);
 	assert_memory_equal(p->text, "pass\0word\n", 10);
 	assert_int_equal(config_explain(t->config, "links.a.e")->size, 0);
 	assert_string_equal(config_text_problems(t),
-	                    "flowd.conf:2: links.a.q: the file secrets/none cannot be read: No such file or directory\n"
-	                    "flowd.conf:3: links.a.r: the file secrets cannot be read: it is no regular file\n");
+						"flowd.conf:2: links.a.q: the file secrets/none cannot be read: No such file or directory\n"
+						"flowd.conf:3: links.a.r: the file secrets cannot be read: it is no regular file\n");
 }
 
 static void
@@ -314,7 +333,8 @@ given_wrong_set_arguments_when_read_then_each_is_a_problem(void **state)
 	config_set_command(t->config, "streams.x.big=3000000000");
 	assert_int_equal(t->list->errors, 7);
 	assert_non_null(strstr(config_text_problems(t), "--set: streams.x.big: 3000000000 does not fit"));
-	assert_non_null(strstr(config_text_problems(t), "begin with systems, streams, tables, operators or job, did you mean"));
+	assert_non_null(
+		strstr(config_text_problems(t), "begin with systems, streams, tables, operators or job, did you mean"));
 }
 
 int

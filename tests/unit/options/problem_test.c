@@ -38,9 +38,9 @@ given_problems_out_of_order_when_sorted_then_by_file_and_line_without_duplicates
 	assert_int_equal(list->errors, 3);
 	char *text = printed(list, 0);
 	assert_string_equal(text, "a.conf:2: x.tpye: unknown option, did you mean \"type\"?\n"
-	                          "a.conf:5: warning: odd\n"
-	                          "a.conf:9: q: nine\n"
-	                          "b.conf:3: x.y: late\n");
+							  "a.conf:5: warning: odd\n"
+							  "a.conf:9: q: nine\n"
+							  "b.conf:3: x.y: late\n");
 	free(text);
 	arena_destroy(a);
 }
@@ -97,11 +97,11 @@ given_bytes_when_checked_then_only_utf8_of_the_rfc_is_valid(void **state)
 	(void)state;
 	assert_int_equal(utf8_valid_prefix("p\xc3\xa4ss", 5), 5);
 	assert_int_equal(utf8_valid_prefix("\xf0\x9f\x98\x80", 4), 4);
-	assert_int_equal(utf8_valid_prefix("a\xc0\xaf", 3), 1);          /* overlong */
-	assert_int_equal(utf8_valid_prefix("a\xe0\x80\xaf", 4), 1);      /* overlong */
-	assert_int_equal(utf8_valid_prefix("\xed\xa0\x80", 3), 0);       /* surrogate */
-	assert_int_equal(utf8_valid_prefix("\xf4\x90\x80\x80", 4), 0);   /* above U+10FFFF */
-	assert_int_equal(utf8_valid_prefix("ab\xe2\x82", 4), 2);         /* cut off */
+	assert_int_equal(utf8_valid_prefix("a\xc0\xaf", 3), 1);        /* overlong */
+	assert_int_equal(utf8_valid_prefix("a\xe0\x80\xaf", 4), 1);    /* overlong */
+	assert_int_equal(utf8_valid_prefix("\xed\xa0\x80", 3), 0);     /* surrogate */
+	assert_int_equal(utf8_valid_prefix("\xf4\x90\x80\x80", 4), 0); /* above U+10FFFF */
+	assert_int_equal(utf8_valid_prefix("ab\xe2\x82", 4), 2);       /* cut off */
 	assert_int_equal(utf8_valid_prefix("\x80", 1), 0);
 	assert_int_equal(utf8_valid_prefix("", 0), 0);
 }

@@ -24,7 +24,7 @@ OPTION(option_buffer, .name = "buffer", .type = FLOW_OPTION_SIZE, .default_text 
 OPTION(option_lag, .name = "lag", .type = FLOW_OPTION_DURATION);
 OPTION(option_mode, .name = "mode", .type = FLOW_OPTION_ENUM, .choices = modes);
 OPTION(option_key, .name = "key", .type = FLOW_OPTION_LIST, .element = FLOW_OPTION_STRING, .flags = FLOW_OPTION_OR_ONE,
-       .condition = "mode=upsert|replace");
+	   .condition = "mode=upsert|replace");
 OPTION(option_plain, .name = "plain", .type = FLOW_OPTION_BOOL, .condition = "!mode");
 OPTION(option_columns, .name = "columns", .type = FLOW_OPTION_MAP, .element = FLOW_OPTION_STRING);
 OPTION(option_extra, .name = "extra", .type = FLOW_OPTION_MAP, .element = FLOW_OPTION_ANY);
@@ -36,9 +36,10 @@ OPTION(option_order, .name = "out_of_order", .type = FLOW_OPTION_DURATION, .defa
 static const flow_option *const window_members[] = { &option_tumbling, &option_order, NULL };
 OPTION(option_window, .name = "window", .type = FLOW_OPTION_GROUP, .members = window_members);
 OPTION(option_retry, .name = "retry", .type = FLOW_OPTION_GROUP, .members = window_members + 1, .default_text = "{}");
-OPTION(option_windows, .name = "windows", .type = FLOW_OPTION_LIST, .element = FLOW_OPTION_GROUP, .members = window_members);
+OPTION(option_windows, .name = "windows", .type = FLOW_OPTION_LIST, .element = FLOW_OPTION_GROUP,
+	   .members = window_members);
 OPTION(option_tags, .name = "tags", .type = FLOW_OPTION_LIST, .element = FLOW_OPTION_INT, .minimum = "0",
-       .default_text = "1, 2");
+	   .default_text = "1, 2");
 
 static flow_status
 refuse_odd(const flow_option_value *value, const flow_error_ops *errors, flow_error *error)
@@ -53,9 +54,9 @@ refuse_odd(const flow_option_value *value, const flow_error_ops *errors, flow_er
 OPTION(option_checked, .name = "checked", .type = FLOW_OPTION_STRING, .validate = refuse_odd);
 
 static const flow_option *const all_options[] = {
-	&option_name, &option_path, &option_count, &option_ratio, &option_bounded, &option_buffer, &option_lag,
-	&option_mode, &option_key, &option_plain, &option_columns, &option_extra, &option_password, &option_system,
-	&option_since, &option_window, &option_retry, &option_windows, &option_tags, &option_checked, NULL,
+	&option_name,  &option_path,   &option_count, &option_ratio,   &option_bounded, &option_buffer,   &option_lag,
+	&option_mode,  &option_key,    &option_plain, &option_columns, &option_extra,   &option_password, &option_system,
+	&option_since, &option_window, &option_retry, &option_windows, &option_tags,    &option_checked,  NULL,
 };
 static const flow_option_set all_set = { FLOW_SIZEOF(flow_option_set), 0, "", "Doc.", all_options };
 static const flow_option_set *const sets[] = { &all_set, NULL };
@@ -80,8 +81,14 @@ resolve(config_text *t, const char *body)
 	char *text = arena_format(t->arena, "job: {\nx: {\n%s\n};\n};\n", body);
 	assert_true(config_text_load(t, text));
 	const setting *group = setting_child(config_root(t->config, "job"), "x");
-	options_request request = { .sets = sets, .group = group, .path = "job.x", .file = "flowd.conf", .line = 2,
-		                        .name = "x", .base_folder = "/base", .names = &names };
+	options_request request = { .sets = sets,
+								.group = group,
+								.path = "job.x",
+								.file = "flowd.conf",
+								.line = 2,
+								.name = "x",
+								.base_folder = "/base",
+								.names = &names };
 	const flow_options *result = options_resolve(t->arena, &request, t->list);
 	assert_non_null(result);
 	return result;
@@ -107,10 +114,10 @@ static void
 given_right_values_when_resolved_then_each_type_has_its_value_and_place(void **state)
 {
 	config_text *t = *state;
-	const flow_options *o = resolve(t,
-	    "name = \"n\"; path = \"data/a.csv\"; count = 64; ratio = 1; bounded = false;\n"
-	    "buffer = \"2KiB\"; lag = \"5s\"; mode = \"upsert\"; key = \"id\"; password = \"p\"; system = \"files\";\n"
-	    "since = \"2013-01-01T10:00:00Z\"; window: { tumbling = \"5m\"; }; checked = \"ok\";");
+	const flow_options *o = resolve(
+		t, "name = \"n\"; path = \"data/a.csv\"; count = 64; ratio = 1; bounded = false;\n"
+		   "buffer = \"2KiB\"; lag = \"5s\"; mode = \"upsert\"; key = \"id\"; password = \"p\"; system = \"files\";\n"
+		   "since = \"2013-01-01T10:00:00Z\"; window: { tumbling = \"5m\"; }; checked = \"ok\";");
 	assert_string_equal(config_text_problems(t), "");
 	assert_true(flow_slice_is(flow_option_text(o, "name"), "n"));
 	assert_true(flow_slice_is(flow_option_text(o, "path"), "/base/data/a.csv"));
@@ -150,21 +157,21 @@ given_wrong_types_when_resolved_then_all_are_reported_with_both_types(void **sta
 {
 	config_text *t = *state;
 	resolve(t, "name = 5;\npath = [\"a\"];\ncount = 2.7;\nbounded = \"true\";\nlag = 300;\nmode = true;\ncolumns = 1;\n"
-	           "window = \"1h\";\nratio = \"1\";\ntags = 3;\nextra: { a = [1]; };\nbuffer = 1.5;\nkey: { a = 1; };");
+			   "window = \"1h\";\nratio = \"1\";\ntags = 3;\nextra: { a = [1]; };\nbuffer = 1.5;\nkey: { a = 1; };");
 	assert_string_equal(config_text_problems(t),
-	                    "flowd.conf:3: job.x.name: expected string, found integer\n"
-	                    "flowd.conf:4: job.x.path: expected string, found array\n"
-	                    "flowd.conf:5: job.x.count: expected integer, found float\n"
-	                    "flowd.conf:6: job.x.bounded: expected boolean, found string\n"
-	                    "flowd.conf:7: job.x.lag: expected duration with a unit such as \"5s\", found integer\n"
-	                    "flowd.conf:8: job.x.mode: expected one of \"append\", \"upsert\", \"replace\", found boolean\n"
-	                    "flowd.conf:9: job.x.columns: expected group, found integer\n"
-	                    "flowd.conf:10: job.x.window: expected group, found string\n"
-	                    "flowd.conf:11: job.x.ratio: expected number, found string\n"
-	                    "flowd.conf:12: job.x.tags: expected list, found integer\n"
-	                    "flowd.conf:13: job.x.extra.a: expected string, number or boolean, found array\n"
-	                    "flowd.conf:14: job.x.buffer: expected size such as \"64KiB\", found float\n"
-	                    "flowd.conf:15: job.x.key: expected list or string, found group\n");
+						"flowd.conf:3: job.x.name: expected string, found integer\n"
+						"flowd.conf:4: job.x.path: expected string, found array\n"
+						"flowd.conf:5: job.x.count: expected integer, found float\n"
+						"flowd.conf:6: job.x.bounded: expected boolean, found string\n"
+						"flowd.conf:7: job.x.lag: expected duration with a unit such as \"5s\", found integer\n"
+						"flowd.conf:8: job.x.mode: expected one of \"append\", \"upsert\", \"replace\", found boolean\n"
+						"flowd.conf:9: job.x.columns: expected group, found integer\n"
+						"flowd.conf:10: job.x.window: expected group, found string\n"
+						"flowd.conf:11: job.x.ratio: expected number, found string\n"
+						"flowd.conf:12: job.x.tags: expected list, found integer\n"
+						"flowd.conf:13: job.x.extra.a: expected string, number or boolean, found array\n"
+						"flowd.conf:14: job.x.buffer: expected size such as \"64KiB\", found float\n"
+						"flowd.conf:15: job.x.key: expected list or string, found group\n");
 }
 
 static void
@@ -173,12 +180,12 @@ given_misspelt_names_when_resolved_then_the_likely_words_are_named(void **state)
 	config_text *t = *state;
 	resolve(t, "nmae = \"n\";\nmode = \"upsret\";\nsystem = \"flies\";\nwindow: { tumblng = \"1h\"; };\nzzzzzz = 1;");
 	assert_string_equal(config_text_problems(t),
-	                    "flowd.conf:3: job.x.nmae: unknown option, did you mean \"name\"?\n"
-	                    "flowd.conf:4: job.x.mode: \"upsret\" is not one of \"append\", \"upsert\", \"replace\","
-	                    " did you mean \"upsert\"?\n"
-	                    "flowd.conf:5: job.x.system: there is no system \"flies\", did you mean \"files\"?\n"
-	                    "flowd.conf:6: job.x.window.tumblng: unknown option, did you mean \"tumbling\"?\n"
-	                    "flowd.conf:7: job.x.zzzzzz: unknown option\n");
+						"flowd.conf:3: job.x.nmae: unknown option, did you mean \"name\"?\n"
+						"flowd.conf:4: job.x.mode: \"upsret\" is not one of \"append\", \"upsert\", \"replace\","
+						" did you mean \"upsert\"?\n"
+						"flowd.conf:5: job.x.system: there is no system \"flies\", did you mean \"files\"?\n"
+						"flowd.conf:6: job.x.window.tumblng: unknown option, did you mean \"tumbling\"?\n"
+						"flowd.conf:7: job.x.zzzzzz: unknown option\n");
 }
 
 static void
@@ -187,11 +194,11 @@ given_values_out_of_bounds_when_resolved_then_the_bounds_are_named(void **state)
 	config_text *t = *state;
 	resolve(t, "name = \"n\";\ncount = 65;\nratio = 1.6;\nbuffer = \"1B\";\ntags = [5, -1];\nchecked = \"xyz\";");
 	assert_string_equal(config_text_problems(t),
-	                    "flowd.conf:4: job.x.count: 65 is not between 1 and 64\n"
-	                    "flowd.conf:5: job.x.ratio: 1.6 is more than the maximum 1.5\n"
-	                    "flowd.conf:6: job.x.buffer: \"1B\" is less than the minimum 1KiB\n"
-	                    "flowd.conf:7: job.x.tags[1]: -1 is less than the minimum 0\n"
-	                    "flowd.conf:8: job.x.checked: texts that begin with x are not wanted\n");
+						"flowd.conf:4: job.x.count: 65 is not between 1 and 64\n"
+						"flowd.conf:5: job.x.ratio: 1.6 is more than the maximum 1.5\n"
+						"flowd.conf:6: job.x.buffer: \"1B\" is less than the minimum 1KiB\n"
+						"flowd.conf:7: job.x.tags[1]: -1 is less than the minimum 0\n"
+						"flowd.conf:8: job.x.checked: texts that begin with x are not wanted\n");
 }
 
 static void
@@ -200,7 +207,7 @@ given_a_required_option_when_missing_then_the_place_of_the_group_is_named(void *
 	config_text *t = *state;
 	resolve(t, "window: { };");
 	assert_string_equal(config_text_problems(t), "flowd.conf:2: job.x.name: the option is required\n"
-	                                             "flowd.conf:3: job.x.window.tumbling: the option is required\n");
+												 "flowd.conf:3: job.x.window.tumbling: the option is required\n");
 }
 
 static void
@@ -209,8 +216,8 @@ given_conditions_when_they_do_not_hold_then_the_option_is_refused(void **state)
 	config_text *t = *state;
 	resolve(t, "name = \"n\"; mode = \"append\";\nkey = [\"id\"];\nplain = true;");
 	assert_string_equal(config_text_problems(t),
-	                    "flowd.conf:4: job.x.key: the option is valid only with mode=upsert|replace\n"
-	                    "flowd.conf:5: job.x.plain: the option is valid only where there is no mode\n");
+						"flowd.conf:4: job.x.key: the option is valid only with mode=upsert|replace\n"
+						"flowd.conf:5: job.x.plain: the option is valid only where there is no mode\n");
 }
 
 static void
@@ -226,7 +233,7 @@ given_maps_in_three_spellings_when_resolved_then_names_are_joined_by_dots(void *
 {
 	config_text *t = *state;
 	const flow_options *o = resolve(t, "name = \"n\"; columns: { a = \"1\"; b: { c = \"2\"; d: { e = \"3\"; }; }; };\n"
-	                                   "extra = ( { name = \"x.y\"; value = 7; }, { name = \"z\"; value = true; } );");
+									   "extra = ( { name = \"x.y\"; value = 7; }, { name = \"z\"; value = true; } );");
 	assert_string_equal(config_text_problems(t), "");
 	const flow_option_value *columns = flow_option_get(o, "columns");
 	assert_int_equal(columns->entry_count, 3);
@@ -242,19 +249,21 @@ static void
 given_a_map_with_a_name_twice_or_an_item_of_another_form_when_resolved_then_it_is_refused(void **state)
 {
 	config_text *t = *state;
-	resolve(t, "name = \"n\"; extra = ( { name = \"x\"; value = 7; },\n{ name = \"x\"; value = 8; },\n{ nam = 1; }, 5 );");
+	resolve(t,
+			"name = \"n\"; extra = ( { name = \"x\"; value = 7; },\n{ name = \"x\"; value = 8; },\n{ nam = 1; }, 5 );");
 	assert_string_equal(config_text_problems(t),
-	                    "flowd.conf:4: job.x.extra[1].value: \"x\" is set twice; the first is at flowd.conf:3\n"
-	                    "flowd.conf:5: job.x.extra[2]: expected { name = \"...\"; value = ...; },"
-	                    " found group with other members\n"
-	                    "flowd.conf:5: job.x.extra[3]: expected { name = \"...\"; value = ...; }, found integer\n");
+						"flowd.conf:4: job.x.extra[1].value: \"x\" is set twice; the first is at flowd.conf:3\n"
+						"flowd.conf:5: job.x.extra[2]: expected { name = \"...\"; value = ...; },"
+						" found group with other members\n"
+						"flowd.conf:5: job.x.extra[3]: expected { name = \"...\"; value = ...; }, found integer\n");
 }
 
 static void
 given_a_list_of_groups_when_resolved_then_each_item_has_its_members(void **state)
 {
 	config_text *t = *state;
-	const flow_options *o = resolve(t, "name = \"n\"; windows = ( { tumbling = \"1s\"; },\n{ tumbling = \"2s\"; typo = 1; } );");
+	const flow_options *o =
+		resolve(t, "name = \"n\"; windows = ( { tumbling = \"1s\"; },\n{ tumbling = \"2s\"; typo = 1; } );");
 	assert_string_equal(config_text_problems(t), "flowd.conf:4: job.x.windows[1].typo: unknown option\n");
 	const flow_option_value *windows = flow_option_get(o, "windows");
 	assert_int_equal(windows->entry_count, 2);
@@ -267,9 +276,10 @@ given_a_value_from_the_environment_when_resolved_then_its_type_is_the_options(vo
 	config_text *t = *state;
 	setenv("FLOWD_TEST_COUNT", "7", 1);
 	setenv("FLOWD_TEST_WRONG", "hunter2", 1);
-	const flow_options *o = resolve(t, "name = \"n\"; count: { env = \"FLOWD_TEST_COUNT\"; };\n"
-	                                   "ratio: { env = \"FLOWD_TEST_WRONG\"; };\nmode: { env = \"FLOWD_TEST_WRONG\"; };\n"
-	                                   "lag: { env = \"FLOWD_TEST_WRONG\"; };");
+	const flow_options *o =
+		resolve(t, "name = \"n\"; count: { env = \"FLOWD_TEST_COUNT\"; };\n"
+				   "ratio: { env = \"FLOWD_TEST_WRONG\"; };\nmode: { env = \"FLOWD_TEST_WRONG\"; };\n"
+				   "lag: { env = \"FLOWD_TEST_WRONG\"; };");
 	assert_int_equal(flow_option_int(o, "count", 0), 7);
 	assert_int_equal(t->list->errors, 3);
 	assert_null(strstr(config_text_problems(t), "hunter2"));

@@ -11,22 +11,27 @@
 #include "options/describe.h"
 #include "options/options.h"
 
-#define OPTION(variable, ...) static const flow_option variable = { .struct_size = FLOW_SIZEOF(flow_option), __VA_ARGS__ }
+#define OPTION(variable, ...)                                                                                          \
+	static const flow_option variable = { .struct_size = FLOW_SIZEOF(flow_option), __VA_ARGS__ }
 
 static const char *const codecs[] = { "none", "gzip\tgzip members", "zstd\tZstandard | frames", NULL };
 
 OPTION(path, .name = "path", .type = FLOW_OPTION_PATH, .flags = FLOW_OPTION_REQUIRED, .doc = "Where. Then more.",
-       .example = "\"data/a.csv\"");
-OPTION(codec, .name = "codec", .type = FLOW_OPTION_ENUM, .choices = codecs, .default_text = "none", .doc = "How a file is packed.");
+	   .example = "\"data/a.csv\"");
+OPTION(codec, .name = "codec", .type = FLOW_OPTION_ENUM, .choices = codecs, .default_text = "none",
+	   .doc = "How a file is packed.");
 OPTION(level, .name = "level", .type = FLOW_OPTION_INT, .minimum = "1", .maximum = "9", .default_text = "6",
-       .condition = "codec=gzip|zstd", .doc = "Compression level.", .flags = FLOW_OPTION_RELOADABLE);
-OPTION(roll_size, .name = "size", .type = FLOW_OPTION_SIZE, .default_text = "64MiB", .minimum = "1MiB", .doc = "Size of a file.");
+	   .condition = "codec=gzip|zstd", .doc = "Compression level.", .flags = FLOW_OPTION_RELOADABLE);
+OPTION(roll_size, .name = "size", .type = FLOW_OPTION_SIZE, .default_text = "64MiB", .minimum = "1MiB",
+	   .doc = "Size of a file.");
 static const flow_option *const roll_members[] = { &roll_size, NULL };
 OPTION(roll, .name = "roll", .type = FLOW_OPTION_GROUP, .members = roll_members, .doc = "When the next file begins.");
-OPTION(keys, .name = "key", .type = FLOW_OPTION_LIST, .element = FLOW_OPTION_STRING, .flags = FLOW_OPTION_OR_ONE, .doc = "Keys.");
+OPTION(keys, .name = "key", .type = FLOW_OPTION_LIST, .element = FLOW_OPTION_STRING, .flags = FLOW_OPTION_OR_ONE,
+	   .doc = "Keys.");
 OPTION(password, .name = "password", .type = FLOW_OPTION_SECRET, .doc = "Never shown.");
 static const flow_option *const right_options[] = { &path, &codec, &level, &roll, &keys, &password, NULL };
-static const flow_option_set right_set = { FLOW_SIZEOF(flow_option_set), 0, "output", "Files that are written.", right_options };
+static const flow_option_set right_set = { FLOW_SIZEOF(flow_option_set), 0, "output", "Files that are written.",
+										   right_options };
 static const flow_option_set *const right_sets[] = { &right_set, NULL };
 static const describe_subject subject = { "system", "file", "Files. All of them.", right_sets };
 
@@ -78,16 +83,20 @@ given_a_wrong_option_when_checked_then_its_mistake_is_named(void **state)
 		{ { .name = "n", .type = FLOW_OPTION_STRING }, "no documentation" },
 		{ { .name = "n", .type = 99, .doc = "d" }, "no type 99" },
 		{ { .name = "n", .type = FLOW_OPTION_INT, .doc = "d", .default_text = "x" }, "expected integer" },
-		{ { .name = "n", .type = FLOW_OPTION_INT, .doc = "d", .default_text = "9", .maximum = "8" }, "more than the maximum" },
+		{ { .name = "n", .type = FLOW_OPTION_INT, .doc = "d", .default_text = "9", .maximum = "8" },
+		  "more than the maximum" },
 		{ { .name = "n", .type = FLOW_OPTION_DURATION, .doc = "d", .minimum = "5" }, "minimum 5 cannot be read" },
-		{ { .name = "n", .type = FLOW_OPTION_INT, .doc = "d", .minimum = "5", .maximum = "4" }, "more than the maximum 4" },
+		{ { .name = "n", .type = FLOW_OPTION_INT, .doc = "d", .minimum = "5", .maximum = "4" },
+		  "more than the maximum 4" },
 		{ { .name = "n", .type = FLOW_OPTION_STRING, .doc = "d", .minimum = "5" }, "type that has none" },
 		{ { .name = "n", .type = FLOW_OPTION_ENUM, .doc = "d" }, "without choices" },
 		{ { .name = "n", .type = FLOW_OPTION_ENUM, .doc = "d", .choices = twice }, "stands twice" },
-		{ { .name = "n", .type = FLOW_OPTION_ENUM, .doc = "d", .choices = codecs, .default_text = "lz4" }, "is not one of" },
+		{ { .name = "n", .type = FLOW_OPTION_ENUM, .doc = "d", .choices = codecs, .default_text = "lz4" },
+		  "is not one of" },
 		{ { .name = "n", .type = FLOW_OPTION_REFERENCE, .doc = "d" }, "what it refers to" },
 		{ { .name = "n", .type = FLOW_OPTION_GROUP, .doc = "d" }, "without members" },
-		{ { .name = "n", .type = FLOW_OPTION_LIST, .element = FLOW_OPTION_LIST, .doc = "d" }, "hold scalars or groups" },
+		{ { .name = "n", .type = FLOW_OPTION_LIST, .element = FLOW_OPTION_LIST, .doc = "d" },
+		  "hold scalars or groups" },
 		{ { .name = "n", .type = FLOW_OPTION_STRING, .doc = "d", .condition = "m=1" }, "no option of the same table" },
 		{ { .name = "n", .type = FLOW_OPTION_STRING, .doc = "d", .condition = "m=" }, "cannot be read" },
 		{ { .name = "n", .type = FLOW_OPTION_STRING, .doc = "d", .flags = FLOW_OPTION_OR_ONE }, "one bare item" },
