@@ -6,6 +6,7 @@
 #include "base/key.h"
 #include "base/schema.h"
 #include "base/value.h"
+#include "expr/expression.h"
 #include "plugin/host_services.h"
 #include "support/batch_text.h"
 
@@ -518,6 +519,7 @@ fixture_try_function_open(fixture *f, const char *id, const char *const *assignm
 	const flow_options *options = fixture_try_options(f, component, "", assignments);
 	if (options == NULL)
 		return NULL;
+	host_services_add(FLOW_SERVICE_EXPRESSIONS, &expressions_service);
 	fixture_function *g = zeroed(f, sizeof(*g));
 	g->fixture = f;
 	g->ops = component->ops;

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/schema.h"
-#include "expr/expression.h"
 #include "flow_sdk/manifest.h"
 #include "options/problem.h"
 #include "plugin/component_options.h"
@@ -22,7 +21,6 @@ fixture_create(void)
 	f->registry = registry_create(folders, &f->error);
 	if (f->registry == NULL)
 		fail_msg("%s", error_message(&f->error));
-	host_services_add(FLOW_SERVICE_EXPRESSIONS, &expressions_service);
 	f->arena = arena_create();
 	f->pool = batch_pool_create(0);
 	assert_true(f->arena != NULL && f->pool != NULL);
