@@ -319,7 +319,7 @@ put_named(struct printer *p, const flow_schema *schema, int in_namespace)
 	}
 	const char *type = schema->kind == FLOW_KIND_RECORD ? "record" : schema->kind == FLOW_KIND_ENUM ? "enum" : "fixed";
 	put_named_head(p, type, schema, number, in_namespace);
-	int has_namespace = memchr(schema->name.data, '.', schema->name.size) != NULL;
+	int has_namespace = schema->name.size != 0 && memchr(schema->name.data, '.', schema->name.size) != NULL;
 	if (schema->kind == FLOW_KIND_RECORD)
 		put_fields(p, schema, has_namespace);
 	else if (schema->kind == FLOW_KIND_ENUM)
