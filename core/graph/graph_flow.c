@@ -201,7 +201,7 @@ read_function(graph_reader *r, graph_step *step, const setting *function, struct
 	flow_error error = { 0 };
 	step->function = function->name;
 	if (registry_component(r->registry, FLOW_FUNCTION, function->name, &step->component, &error) != FLOW_OK) {
-		problem_at(r->problems, function, "%s", error_message(&error));
+		problem_once(r->problems, function, error_message(&error));
 		error_clear(&error);
 		step->component = NULL;
 		step->bad = 1;

@@ -44,11 +44,48 @@ problem_in(problems *list, const setting *s, const char *key, const char *format
 }
 
 void
+problem_once(problems *list, const setting *s, const char *text)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (strcmp(list->items[i]->message, text) == 0)
+			return;
+	problem_at(list, s, "%s", text);
+}
+
+/* What was cut short ("val") is not near by distance. */
+static const char *
+only_continuation(const char *word, const char *const *names, size_t count)
+{
+	const char *found = NULL;
+	size_t length = strlen(word);
+	for (size_t i = 0; i < count && length >= 2; i++) {
+		if (strncmp(names[i], word, length) != 0)
+			continue;
+		if (found != NULL)
+			return NULL;
+		found = names[i];
+	}
+	return found;
+}
+
+void
 problem_suggest(problems *list, problem *p, const char *word, const char *const *names, size_t count)
 {
 	const char *nearest = distance_nearest(word, names, count);
+	if (nearest == NULL)
+		nearest = only_continuation(word, names, count);
 	if (p != NULL && nearest != NULL)
 		p->suggestion = arena_copy_text(list->arena, nearest);
+}
+
+void
+problem_warning(problems *list, const setting *s, const char *text)
+{
+	size_t errors = list->errors;
+	problem *p = problem_at(list, s, "%s", text);
+	if (p != NULL)
+		p->warning = 1;
+	list->errors = errors;
 }
 
 int

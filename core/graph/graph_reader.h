@@ -25,6 +25,10 @@ problem *problem_at(problems *list, const setting *s, const char *format, ...) _
 /* The same with a path below the setting, for what is missing in it. */
 problem *problem_in(problems *list, const setting *s, const char *key, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* Something that is odd but no error. */
+void problem_warning(problems *list, const setting *s, const char *text);
+/* Reports a text that may come from several places only once, at the first: a plugin that is refused, say. */
+void problem_once(problems *list, const setting *s, const char *text);
 /* Adds the nearest of some names to a problem, if one is near. */
 void problem_suggest(problems *list, problem *p, const char *word, const char *const *names, size_t count);
 

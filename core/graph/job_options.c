@@ -54,8 +54,7 @@ OPTION(job_shutdown_deadline, .type = FLOW_OPTION_DURATION, .name = "shutdown_de
        .doc = "After a stop batches under way are finished and a checkpoint is written; after this time the job ends anyhow.");
 OPTION(job_cpu_affinity, .type = FLOW_OPTION_BOOL, .name = "cpu_affinity", .default_text = "false",
        .doc = "Binds each worker to one core.");
-OPTION(job_state_store, .type = FLOW_OPTION_REFERENCE, .name = "state_store", .refers_to = "store",
-       .default_text = "rocksdb",
+OPTION(job_state_store, .type = FLOW_OPTION_STRING, .name = "state_store", .default_text = "rocksdb",
        .doc = "The store of keyed state: its name, or a group { type = \"rocksdb\"; ... } with its options. Jobs without keyed "
               "state load none.");
 

@@ -70,6 +70,15 @@ plan_parts(planner *p)
 		plan_bind_dead_letters(p);
 }
 
+static int
+everything_is_bound(const planner *p)
+{
+	for (size_t i = 0; i < p->graph->step_count; i++)
+		if (p->steps[i].state != STEP_BOUND)
+			return 0;
+	return 1;
+}
+
 /* Only for a flow in which everything is known. */
 static void
 plan_whole(planner *p)
@@ -104,11 +113,14 @@ plan_create(config *c, registry *r, graph *g, uint32_t flags)
 		          .host = &host_services, .flags = flags, .dead_letter_stream = PLAN_NONE };
 	planner_name_service(&p);
 	plan_parts(&p);
-	if (!p.failed && list->errors == 0)
+	int complete = !p.failed && list->errors == 0 && everything_is_bound(&p);
+	if (complete)
 		plan_whole(&p);
 	if (p.failed)
 		problems_add(list, NULL, 0, "", "out of memory while planning");
-	if (p.failed || list->errors != 0) {
+	else if (!complete && list->errors == 0 && !p.unseen)
+		problems_add(list, NULL, 0, "application", "internal error: the plan is not complete, and nothing says why");
+	if (!complete || p.failed || list->errors != 0) {
 		plan_destroy(made);
 		return NULL;
 	}

@@ -195,7 +195,8 @@ typedef struct plan {
 #define PLAN_OFFLINE 1u /* nothing outside of this process beyond reading configured local files' headers */
 
 /* Plans the application of a loaded configuration. All problems are collected in the configuration's list; NULL when there are
- * errors (or there is no application). */
+ * errors (or there is no application). Offline it is also NULL, with a warning and no error, when the types of an input are in data that
+ * cannot be looked at: then everything was checked that does not depend on them. */
 plan *plan_create(config *c, registry *r, graph *g, uint32_t flags);
 void plan_destroy(plan *p);
 

@@ -64,30 +64,14 @@ settle_delivery(plan *pl)
 }
 
 static void
-warn(problem *p)
-{
-	if (p == NULL)
-		return;
-	p->warning = 1;
-}
-
-static void
-warn_at(planner *p, const setting *place, const char *text)
-{
-	size_t errors = p->problems->errors;
-	warn(problem_at(p->problems, place, "%s", text));
-	p->problems->errors = errors;
-}
-
-static void
 warn_of_unused_streams(planner *p)
 {
 	for (uint32_t i = 0; i < p->plan->stream_count; i++) {
 		const plan_stream *stream = &p->plan->streams[i];
 		if (stream->direction == FLOW_DIRECTION_INPUT && p->source_nodes[i] == PLAN_NONE)
-			warn_at(p, stream->place, "no step reads this input");
+			problem_warning(p->problems, stream->place, "no step reads this input");
 		if (stream->direction == FLOW_DIRECTION_OUTPUT && p->sink_nodes[i] == PLAN_NONE)
-			warn_at(p, stream->place, "no step writes this output");
+			problem_warning(p->problems, stream->place, "no step writes this output");
 	}
 }
 
@@ -104,7 +88,7 @@ warn_of_ends(planner *p)
 		const plan_operator *o = &pl->operators[i];
 		int writes = o->function.writes_tables != NULL && o->function.writes_tables[0] != NULL;
 		if (!goes_on[i] && !is_sink(o) && !writes && o->schema[0] != NULL)
-			warn_at(p, o->place, "the records end here: no step takes them and no output");
+			problem_warning(p->problems, o->place, "the records end here: no step takes them and no output");
 	}
 }
 

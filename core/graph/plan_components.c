@@ -14,7 +14,7 @@ planner_component(planner *p, uint32_t kind, const char *id, const setting *plac
 	if (status == FLOW_OK)
 		return component;
 	if (status != FLOW_E_NOT_FOUND) {
-		problem_at(p->problems, place, "%s", error_message(&error));
+		problem_once(p->problems, place, error_message(&error));
 		error_clear(&error);
 		return NULL;
 	}

@@ -106,9 +106,10 @@ plan_job(planner *p)
 {
 	static const char *const ignore[] = { "state_store", NULL };
 	settle_id(p);
+	setting place = *p->graph->place;
+	place.path = "job";
 	const setting *group = config_effective(p->config, "job", NULL);
-	const flow_options *options =
-	    planner_resolve(p, &job_options, NULL, "", group, group == NULL ? p->graph->place : group, p->plan->job, ignore);
+	const flow_options *options = planner_resolve(p, &job_options, NULL, "", group, &place, p->plan->job, ignore);
 	if (options == NULL)
 		return;
 	p->plan->job_options = options;

@@ -436,6 +436,8 @@ plan_json(const plan *p, int form)
 	struct printing w = { p, form, 0 };
 	json_t *root = checked(&w, json_object());
 	put_text(&w, root, "job", p->job);
+	if (p->instance[0] != '\0' && form == PLAN_JSON_ALL)
+		put_text(&w, root, "instance", p->instance);
 	if (form == PLAN_JSON_STATE) {
 		put_state(&w, root);
 	} else {

@@ -1,30 +1,41 @@
 /* Streams: their system, properties, serdes and the types of their records. */
 #include <string.h>
 
-#include "base/distance.h"
 #include "base/error.h"
 #include "base/schema.h"
 #include "graph/planner.h"
 
-static const setting *
-system_group(planner *p, const char *name)
+static int
+has_option(const flow_option_set *host_set, const flow_component *component, const char *scope, const char *name)
 {
-	return config_effective(p->config, "systems", name);
+	const flow_option_set *own = NULL;
+	if (component != NULL && component->option_sets != NULL)
+		own = options_set_of_scope(component->option_sets, scope);
+	return options_find(host_set, name) != NULL || (own != NULL && options_find(own, name) != NULL);
+}
+
+/* Of a system's defaults a stream takes those of its direction. What neither direction has goes along and is reported with it. */
+static int
+is_for_other_direction(const plan_stream *stream, const flow_component *component, const char *name)
+{
+	int inputs = has_option(&input_options, component, "input", name);
+	int outputs = has_option(&output_options, component, "output", name);
+	return stream->direction == FLOW_DIRECTION_INPUT ? outputs && !inputs : inputs && !outputs;
 }
 
 /* Layer 2: what the system says for its streams. The stream's own setting, in whatever layer, beats it. */
 static void
-put_system_defaults(planner *p, const char *id, const setting *system)
+put_system_defaults(planner *p, const plan_stream *stream, const flow_component *component, const setting *system)
 {
 	const setting *defaults = setting_child(system, "stream_defaults");
 	const setting *serde = setting_child(system, "serde");
 	size_t count = defaults == NULL || defaults->kind != SETTING_GROUP ? 0 : defaults->child_count;
 	for (size_t i = 0; i <= count; i++) {
 		const setting *s = i < count ? defaults->children[i] : serde;
-		if (s == NULL || s->layer == LAYER_DEFAULT)
+		if (s == NULL || s->layer == LAYER_DEFAULT || is_for_other_direction(stream, component, s->name))
 			continue;
 		setting *copy = setting_copy(config_arena(p->config), s, LAYER_SYSTEM, NULL);
-		const char *key[3] = { "streams", id, s->name };
+		const char *key[3] = { "streams", stream->id, s->name };
 		p->failed |= copy == NULL;
 		if (copy != NULL)
 			config_put(p->config, key, 3, copy);
@@ -42,30 +53,19 @@ find_system(const plan *pl, const char *name)
 
 /* Words that only the stream's other direction has: one id in both directions has one set of settings. */
 static const char *const *
-ignored_keys(planner *p, const plan_stream *stream, const flow_component *component)
+ignored_keys(planner *p, const plan_stream *stream, const flow_component *component, const setting *group)
 {
 	uint32_t other = stream->direction == FLOW_DIRECTION_INPUT ? FLOW_DIRECTION_OUTPUT : FLOW_DIRECTION_INPUT;
-	const char **list = planner_allocate(p, 256 * sizeof(*list));
+	size_t members = group == NULL ? 0 : group->child_count, count = 0;
+	const char **list = planner_allocate(p, (members + 2) * sizeof(*list));
 	if (list == NULL)
 		return NULL;
-	size_t count = 0;
 	list[count++] = "serde";
 	if (graph_find_stream(p->graph, stream->id, other) == GRAPH_NONE)
 		return list;
-	int input = stream->direction == FLOW_DIRECTION_INPUT;
-	const flow_option_set *own[2] = { input ? &input_options : &output_options, NULL };
-	const flow_option_set *sets[2] = { input ? &output_options : &input_options, NULL };
-	if (component != NULL && component->option_sets != NULL) {
-		own[1] = options_set_of_scope(component->option_sets, input ? "input" : "output");
-		sets[1] = options_set_of_scope(component->option_sets, input ? "output" : "input");
-	}
-	for (size_t k = 0; k < 2; k++) {
-		for (size_t i = 0; sets[k] != NULL && sets[k]->options[i] != NULL && count < 255; i++) {
-			const char *name = sets[k]->options[i]->name;
-			if (options_find(own[0], name) == NULL && (own[1] == NULL || options_find(own[1], name) == NULL))
-				list[count++] = name;
-		}
-	}
+	for (size_t i = 0; i < members; i++)
+		if (is_for_other_direction(stream, component, group->children[i]->name))
+			list[count++] = group->children[i]->name;
 	return list;
 }
 
@@ -107,7 +107,7 @@ read_properties(planner *p, plan_stream *stream, const setting *group, const flo
 {
 	int input = stream->direction == FLOW_DIRECTION_INPUT;
 	const flow_option_set *set = input ? &input_options : &output_options;
-	const char *const *ignore = ignored_keys(p, stream, component);
+	const char *const *ignore = ignored_keys(p, stream, component, group);
 	if (component == NULL)
 		ignore = planner_unjudged(p, set, group, ignore);
 	const flow_options *options =
@@ -292,26 +292,44 @@ describe(planner *p, plan_stream *stream)
 	return 1;
 }
 
+/* *unseen: the schema is in data that could not be looked at. */
 static flow_status
-decoded_schema(planner *p, const plan_stream *stream, plan_serde *serde, flow_error *error)
+decoded_schema(planner *p, const plan_stream *stream, plan_serde *serde, int *unseen, flow_error *error)
 {
 	const flow_schema *schema = NULL;
-	flow_status status = serde->ops->decoded_schema(serde->instance, flow_slice_make("", 0), &schema, error);
+	flow_slice sample = flow_slice_make("", 0);
+	const char *id = serde->component->id;
+	flow_status status = serde->ops->decoded_schema(serde->instance, sample, &schema, error);
 	if (status == FLOW_AGAIN) {
-		flow_slice sample = flow_slice_make("", 0);
+		*unseen = 1;
 		if (!stream->byte_stream || !stream->description.sample)
-			return error_set(error, FLOW_E_CONFIG, "serde '%s' would find the fields in the data, which cannot be looked at %s; declare them",
-			                 serde->component->id, stream->request.offline ? "without a connection" : "here");
+			return error_set(error, FLOW_E_CONFIG, "serde '%s' would find the fields in the data, which cannot be looked at while "
+			                                       "planning; declare them", id);
 		status = plan_sample(p, stream, &sample, error);
 		if (status == FLOW_OK)
 			status = serde->ops->decoded_schema(serde->instance, sample, &schema, error);
 		if (status == FLOW_AGAIN)
 			return error_set(error, FLOW_E_CONFIG, "serde '%s' finds no fields in the data (%llu bytes were looked at); declare them",
-			                 serde->component->id, (unsigned long long)sample.size);
+			                 id, (unsigned long long)sample.size);
 	}
 	if (status == FLOW_OK)
 		serde->schema = planner_own_schema(p, schema);
 	return status;
+}
+
+/* Offline, data that is not there is no error of the configuration. */
+static void
+report_no_schema(planner *p, const plan_stream *stream, const setting *place, int unseen, const flow_error *error)
+{
+	if (!unseen || !stream->request.offline) {
+		problem_at(p->problems, place, "input '%s': %s", stream->id, error_message(error));
+		return;
+	}
+	p->unseen = 1;
+	const char *text = planner_owned_format(p, "input '%s': %s (what depends on its fields was not checked)", stream->id,
+	                                        error_message(error));
+	if (text != NULL)
+		problem_warning(p->problems, place, text);
 }
 
 static int
@@ -319,14 +337,17 @@ settle_input_types(planner *p, plan_stream *stream, const setting *group)
 {
 	stream->schema = stream->description.schema;
 	stream->key_schema = stream->description.key_schema;
+	if (stream->bootstrap && !stream->bounded)
+		refuse(p, stream, group, "bootstrap", "a bootstrap input is read to its end before others, so it has to end: bounded = true");
 	plan_serde *serdes[2] = { &stream->value, &stream->key };
 	for (size_t i = 0; i < 2; i++) {
 		if (serdes[i]->component == NULL)
 			continue;
 		flow_error error = { 0 };
-		if (decoded_schema(p, stream, serdes[i], &error) != FLOW_OK) {
+		int unseen = 0;
+		if (decoded_schema(p, stream, serdes[i], &unseen, &error) != FLOW_OK) {
 			const setting *serde = setting_child(group, "serde");
-			problem_at(p->problems, serde == NULL ? stream->place : serde, "input '%s': %s", stream->id, error_message(&error));
+			report_no_schema(p, stream, serde == NULL ? stream->place : serde, unseen, &error);
 			error_clear(&error);
 			return 0;
 		}
@@ -334,8 +355,6 @@ settle_input_types(planner *p, plan_stream *stream, const setting *group)
 	}
 	if (stream->schema == NULL)
 		problem_at(p->problems, stream->place, "input '%s': its system does not say what its records are", stream->id);
-	if (stream->bootstrap && !stream->bounded)
-		refuse(p, stream, group, "bootstrap", "a bootstrap input is read to its end before others, so it has to end: bounded = true");
 	return stream->schema != NULL;
 }
 
@@ -358,17 +377,13 @@ plan_one_stream(planner *p, uint32_t index)
 	size_t before = p->problems->errors;
 	const setting *group = config_effective(p->config, "streams", stream->id);
 	const setting *system = setting_child(group, "system");
-	const setting *known = NULL;
-	if (system != NULL && system->kind == SETTING_STRING) {
-		known = system_group(p, system->text);
+	if (system != NULL && system->kind == SETTING_STRING)
 		stream->system = find_system(p->plan, system->text);
-		if (known != NULL) {
-			put_system_defaults(p, stream->id, known);
-			group = config_effective(p->config, "streams", stream->id);
-		}
-	}
-	p->stream_groups[index] = group;
 	const flow_component *component = stream->system == PLAN_NONE ? NULL : p->plan->systems[stream->system].component;
+	if (component != NULL) {
+		put_system_defaults(p, stream, component, p->plan->systems[stream->system].place);
+		group = config_effective(p->config, "streams", stream->id);
+	}
 	read_properties(p, stream, group, component);
 	int good = stream->system != PLAN_NONE && check_direction(p, stream) && p->problems->errors == before && !p->failed &&
 	           p->plan->systems[stream->system].instance != NULL && describe(p, stream);
@@ -385,7 +400,6 @@ plan_streams(planner *p)
 	size_t count = g->stream_count;
 	p->plan->streams = planner_allocate(p, (count + 1) * sizeof(plan_stream));
 	p->stream_usable = planner_allocate(p, count + 1);
-	p->stream_groups = planner_allocate(p, (count + 1) * sizeof(*p->stream_groups));
 	p->source_nodes = planner_allocate(p, (count + 1) * sizeof(uint32_t));
 	p->sink_nodes = planner_allocate(p, (count + 1) * sizeof(uint32_t));
 	if (p->failed)

@@ -72,11 +72,11 @@ typedef struct planner {
 	const flow_host *host;
 	uint32_t flags;
 	int failed; /* out of memory */
+	int unseen; /* offline: types of some input are not known */
 	options_names names;
 	uint32_t *source_nodes; /* by stream; PLAN_NONE: none yet */
 	uint32_t *sink_nodes;
 	uint8_t *stream_usable; /* by stream: types are known */
-	const setting **stream_groups;
 	plan_table_work *table_work;
 	plan_step *steps;
 	plan_node **nodes;
