@@ -56,7 +56,7 @@ elf_file_open(const void *head, uint64_t head_size, const void *content, uint64_
 {
 	int descriptor = memfd_create("elf", 0);
 	if (descriptor >= 0 && (write(descriptor, head, head_size) != (ssize_t)head_size ||
-	                        (content_size != 0 && write(descriptor, content, content_size) != (ssize_t)content_size))) {
+							(content_size != 0 && write(descriptor, content, content_size) != (ssize_t)content_size))) {
 		close(descriptor);
 		return -1;
 	}

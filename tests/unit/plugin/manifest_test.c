@@ -12,28 +12,30 @@
 #include "flow_sdk/manifest.h"
 
 static const flow_option inner = { .struct_size = FLOW_SIZEOF(flow_option),
-	                               .type = FLOW_OPTION_DURATION,
-	                               .name = "lag",
-	                               .doc = "How far \"back\".\n",
-	                               .default_text = "5m" };
+								   .type = FLOW_OPTION_DURATION,
+								   .name = "lag",
+								   .doc = "How far \"back\".\n",
+								   .default_text = "5m" };
 static const flow_option *const inners[] = { &inner, NULL };
 static const flow_option group = { .struct_size = FLOW_SIZEOF(flow_option),
-	                               .type = FLOW_OPTION_GROUP,
-	                               .flags = FLOW_OPTION_REQUIRED,
-	                               .name = "delta",
-	                               .doc = "What is new.",
-	                               .members = inners };
+								   .type = FLOW_OPTION_GROUP,
+								   .flags = FLOW_OPTION_REQUIRED,
+								   .name = "delta",
+								   .doc = "What is new.",
+								   .members = inners };
 static const flow_option *const options[] = { &group, NULL };
 static const flow_option_set set = { FLOW_SIZEOF(flow_option_set), 0, "from", "Reading.", options };
 static const flow_option_set *const sets[] = { &set, NULL };
 static const flow_component shop = { .struct_size = FLOW_SIZEOF(flow_component),
-	                                 .kind = FLOW_CONNECTOR,
-	                                 .flags = FLOW_CONNECTOR_FROM | FLOW_CONNECTOR_DELTA_EXTRACT,
-	                                 .id = "shop",
-	                                 .doc = "A shop.",
-	                                 .option_sets = sets };
+									 .kind = FLOW_CONNECTOR,
+									 .flags = FLOW_CONNECTOR_FROM | FLOW_CONNECTOR_DELTA_EXTRACT,
+									 .id = "shop",
+									 .doc = "A shop.",
+									 .option_sets = sets };
 static const flow_component *const components[] = { &shop, NULL };
-static const flow_plugin plugin = { FLOW_SIZEOF(flow_plugin), FLOW_ABI, "shop", "0.1.0", "MIT", components, NULL, NULL, 0 };
+static const flow_plugin plugin = {
+	FLOW_SIZEOF(flow_plugin), FLOW_ABI, "shop", "0.1.0", "MIT", components, NULL, NULL, 0
+};
 
 static char *
 write_manifest(const flow_plugin *p, uint64_t *size)
@@ -56,7 +58,8 @@ given_tables_when_written_then_the_json_has_all_of_them(void **state)
 	assert_non_null(json);
 	const json_t *component = json_array_get(json_object_get(json, "components"), 0);
 	assert_string_equal(json_string_value(json_object_get(component, "kind")), "connector");
-	assert_string_equal(json_string_value(json_array_get(json_object_get(component, "properties"), 1)), "delta_extract");
+	assert_string_equal(json_string_value(json_array_get(json_object_get(component, "properties"), 1)),
+						"delta_extract");
 	const json_t *scope = json_array_get(json_object_get(component, "options"), 0);
 	assert_string_equal(json_string_value(json_object_get(scope, "scope")), "from");
 	const json_t *delta = json_array_get(json_object_get(scope, "options"), 0);
