@@ -275,6 +275,9 @@ parse_string(flow_builder *memory, const flow_schema *schema, const json_t *json
 	case FLOW_KIND_DECIMAL:
 		assert_int_equal(flow_parse_decimal(slice, memory, &value), FLOW_OK);
 		return value;
+	case FLOW_KIND_UINT64: /* those that a JSON integer cannot be here */
+		assert_int_equal(flow_parse_uint64(slice, &value.as.uint64), FLOW_OK);
+		return flow_uint64(value.as.uint64);
 	case FLOW_KIND_DATE:
 		assert_int_equal(flow_parse_date(slice, &value), FLOW_OK);
 		return value;
