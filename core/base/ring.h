@@ -13,10 +13,10 @@
 
 typedef struct ring {
 	/* Producer's line: its own position, and what it last saw of the consumer's. */
-	_Alignas(64) atomic_uint_fast32_t tail;
+	_Alignas(64) _Atomic uint32_t tail;
 	uint32_t seen_head;
 	/* Consumer's line. */
-	_Alignas(64) atomic_uint_fast32_t head;
+	_Alignas(64) _Atomic uint32_t head;
 	uint32_t seen_tail;
 	_Alignas(64) uint32_t mask;
 	void **slots;
@@ -29,9 +29,9 @@ void ring_destroy(ring *r); /* what is in it is not released */
 static inline int
 ring_push(ring *r, void *item)
 {
-	uint32_t tail = (uint32_t)atomic_load_explicit(&r->tail, memory_order_relaxed);
+	uint32_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
 	if (tail - r->seen_head > r->mask) {
-		r->seen_head = (uint32_t)atomic_load_explicit(&r->head, memory_order_acquire);
+		r->seen_head = atomic_load_explicit(&r->head, memory_order_acquire);
 		if (tail - r->seen_head > r->mask)
 			return 0;
 	}
@@ -43,10 +43,10 @@ ring_push(ring *r, void *item)
 static inline int
 ring_full(ring *r)
 {
-	uint32_t tail = (uint32_t)atomic_load_explicit(&r->tail, memory_order_relaxed);
+	uint32_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
 	if (tail - r->seen_head <= r->mask)
 		return 0;
-	r->seen_head = (uint32_t)atomic_load_explicit(&r->head, memory_order_acquire);
+	r->seen_head = atomic_load_explicit(&r->head, memory_order_acquire);
 	return tail - r->seen_head > r->mask;
 }
 
@@ -54,9 +54,9 @@ ring_full(ring *r)
 static inline void *
 ring_peek(ring *r)
 {
-	uint32_t head = (uint32_t)atomic_load_explicit(&r->head, memory_order_relaxed);
+	uint32_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
 	if (head == r->seen_tail) {
-		r->seen_tail = (uint32_t)atomic_load_explicit(&r->tail, memory_order_acquire);
+		r->seen_tail = atomic_load_explicit(&r->tail, memory_order_acquire);
 		if (head == r->seen_tail)
 			return NULL;
 	}

@@ -36,7 +36,7 @@ flow_civil_from_days(int64_t days, int64_t *year, unsigned *month, unsigned *day
 		return;
 	}
 	int64_t era = calendar_divide(days, 146097);
-	int64_t day_of_era = days - era * 146097 + 719468 % 146097;
+	int64_t day_of_era = days % 146097 + (days % 146097 < 0 ? 146097 : 0) + 719468 % 146097;
 	era += 719468 / 146097;
 	if (day_of_era >= 146097) {
 		day_of_era -= 146097;
