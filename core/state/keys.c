@@ -29,50 +29,72 @@ make_decimal(flow_builder *memory, flow_value *cell)
 	return decimal->digits == NULL ? FLOW_E_MEMORY : FLOW_OK;
 }
 
+static int64_t
+power_of_ten(int exponent)
+{
+	int64_t power = 1;
+	for (int i = 0; i < exponent; i++)
+		power *= 10;
+	return power;
+}
+
+/* Times are one key whatever their unit; a key of this schema fits into its unit. */
+static flow_status
+convert_unit(uint8_t unit, flow_value *cell)
+{
+	__int128 number = cell->as.int64;
+	if (unit > cell->unit)
+		number *= power_of_ten(unit - cell->unit);
+	else
+		number /= power_of_ten(cell->unit - unit);
+	if (number > INT64_MAX || number < INT64_MIN)
+		return FLOW_E_CORRUPT;
+	cell->as.int64 = (int64_t)number;
+	cell->unit = unit;
+	return FLOW_OK;
+}
+
+static flow_status conform(const flow_schema *schema, flow_builder *memory, flow_value *cell);
+
+static flow_status
+conform_parts(const flow_schema *schema, flow_builder *memory, flow_value *cell)
+{
+	int list = cell->type == FLOW_LIST;
+	uint64_t count = list ? cell->as.list->count : cell->size;
+	flow_value *parts = (flow_value *)(uintptr_t)(list ? cell->as.list->items : cell->as.record);
+	flow_status status = list || count == schema->field_count ? FLOW_OK : FLOW_E_CORRUPT;
+	for (uint64_t i = 0; i < count && status == FLOW_OK; i++)
+		status = conform(list ? schema->element : schema->fields[i]->schema, memory, &parts[i]);
+	return status;
+}
+
 /* Gives a decoded cell the type that its schema says; canonical bytes know classes only. */
 static flow_status
 conform(const flow_schema *schema, flow_builder *memory, flow_value *cell)
 {
 	int integer = cell->type == FLOW_INT64 || cell->type == FLOW_UINT64;
-	switch (schema->kind) {
-	case FLOW_KIND_DECIMAL:
-		return integer ? make_decimal(memory, cell) : FLOW_OK;
-	case FLOW_KIND_UINT64:
-		if (cell->type == FLOW_INT64 && cell->as.int64 >= 0)
-			cell->type = FLOW_UINT64;
-		return FLOW_OK;
-	default:
-		return FLOW_OK;
-	}
-}
-
-static flow_status
-read_part(const flow_schema *schema, flow_slice *bytes, flow_builder *memory, flow_value *cell)
-{
-	uint64_t used = 0;
-	flow_status status = key_decode(*bytes, memory, cell, &used);
-	if (status != FLOW_OK)
-		return status;
-	*bytes = flow_slice_make(bytes->data + used, bytes->size - used);
-	return schema == NULL ? FLOW_OK : conform(schema, memory, cell);
+	if (schema->kind == FLOW_KIND_DECIMAL && integer)
+		return make_decimal(memory, cell);
+	if (schema->kind == FLOW_KIND_UINT64 && cell->type == FLOW_INT64 && cell->as.int64 >= 0)
+		cell->type = FLOW_UINT64;
+	if (cell->type == FLOW_TIME || cell->type == FLOW_TIMESTAMP)
+		return convert_unit(schema->unit, cell);
+	if ((cell->type == FLOW_LIST && schema->element != NULL) ||
+		(cell->type == FLOW_RECORD && schema->kind == FLOW_KIND_RECORD))
+		return conform_parts(schema, memory, cell);
+	return FLOW_OK;
 }
 
 flow_status
 keys_read(const flow_schema *key_schema, flow_slice bytes, flow_builder *memory, flow_value *key)
 {
-	flow_status status = FLOW_OK;
-	if (key_schema == NULL || key_schema->kind != FLOW_KIND_RECORD) {
-		status = read_part(key_schema, &bytes, memory, key);
-	} else {
-		uint32_t count = key_schema->field_count;
-		flow_value *cells = flow_builder_cells(memory, count + 1);
-		if (cells == NULL)
-			return FLOW_E_MEMORY;
-		for (uint32_t i = 0; i < count && status == FLOW_OK; i++)
-			status = read_part(key_schema->fields[i]->schema, &bytes, memory, &cells[i]);
-		*key = flow_record(cells, count);
-	}
-	return status == FLOW_OK && bytes.size != 0 ? FLOW_E_CORRUPT : status;
+	uint64_t used = 0;
+	flow_status status = key_decode(bytes, memory, key, &used);
+	if (status == FLOW_OK && used != bytes.size)
+		return FLOW_E_CORRUPT;
+	return status == FLOW_OK && key_schema != NULL && key_schema->kind != FLOW_KIND_ANY
+			   ? conform(key_schema, memory, key)
+			   : status;
 }
 
 /* ---- Every key ---- */
