@@ -390,6 +390,8 @@ read_content(struct reader *r, uint32_t depth, flow_value *v)
 		break;
 	case FLOW_BOOL:
 		v->as.int64 = read_byte(r);
+		if (v->as.int64 > 1)
+			stop(r, FLOW_E_CORRUPT);
 		break;
 	case FLOW_INT64:
 	case FLOW_DATE:
