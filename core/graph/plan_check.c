@@ -97,6 +97,8 @@ plan_check(planner *p)
 {
 	check_one_phase(p);
 	settle_delivery(p->plan);
+	if (p->problems->errors != 0)
+		return;
 	warn_of_unused_streams(p);
 	warn_of_ends(p);
 }

@@ -23,12 +23,14 @@ is_for_other_direction(const plan_stream *stream, const flow_component *componen
 	return stream->direction == FLOW_DIRECTION_INPUT ? outputs && !inputs : inputs && !outputs;
 }
 
-/* Layer 2: what the system says for its streams. The stream's own setting, in whatever layer, beats it. */
+/* Layer 2: what the system says for its streams. The stream's own setting, in whatever layer, beats it. A serde is one thing: parts
+ * of the system's never mix with parts of the stream's. */
 static void
-put_system_defaults(planner *p, const plan_stream *stream, const flow_component *component, const setting *system)
+put_system_defaults(planner *p, const plan_stream *stream, const flow_component *component, const setting *system,
+                    const setting *group)
 {
 	const setting *defaults = setting_child(system, "stream_defaults");
-	const setting *serde = setting_child(system, "serde");
+	const setting *serde = setting_child(group, "serde") != NULL ? NULL : setting_child(system, "serde");
 	size_t count = defaults == NULL || defaults->kind != SETTING_GROUP ? 0 : defaults->child_count;
 	for (size_t i = 0; i <= count; i++) {
 		const setting *s = i < count ? defaults->children[i] : serde;
@@ -381,7 +383,7 @@ plan_one_stream(planner *p, uint32_t index)
 		stream->system = find_system(p->plan, system->text);
 	const flow_component *component = stream->system == PLAN_NONE ? NULL : p->plan->systems[stream->system].component;
 	if (component != NULL) {
-		put_system_defaults(p, stream, component, p->plan->systems[stream->system].place);
+		put_system_defaults(p, stream, component, p->plan->systems[stream->system].place, group);
 		group = config_effective(p->config, "streams", stream->id);
 	}
 	read_properties(p, stream, group, component);
