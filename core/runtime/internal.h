@@ -1,0 +1,484 @@
+/*
+ * runtime/internal.h - the parts of a run and how they hold together. Private to this room.
+ *
+ * A run has one task for each stage and index. A task is a chain of nodes (one for each operator of the stage) that call each
+ * other directly, channels that come in from other tasks, and outboxes that go out to them. A worker is a thread with some
+ * tasks. The control thread (the one in runtime_run) counts epochs, writes checkpoints and commits.
+ *
+ * Ownership: everything of one attempt belongs to its topology and is freed by topology_destroy. Threads: a task and its nodes
+ * belong to their worker's thread; members that others touch are atomic.
+ */
+#ifndef RUNTIME_INTERNAL_H
+#define RUNTIME_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/batch.h"
+#include "base/error.h"
+#include "base/ring.h"
+#include "runtime/runtime.h"
+#include "state/checkpoint.h"
+#include "state/state.h"
+
+typedef struct node node;
+typedef struct task task;
+typedef struct worker worker;
+typedef struct outbox outbox;
+typedef struct topology topology;
+typedef struct dead_letter_outbox dead_letter_outbox;
+
+/* --- counters: written by one thread, read by any ------------------------------------------------------------- */
+
+typedef _Atomic uint64_t counter;
+
+static inline uint64_t
+counter_get(const counter *c)
+{
+	return atomic_load_explicit(c, memory_order_relaxed);
+}
+
+static inline void
+counter_add(counter *c, uint64_t more)
+{
+	atomic_store_explicit(c, counter_get(c) + more, memory_order_relaxed);
+}
+
+/* --- what goes through channels: batches, and control words that need no memory ---------------------------------- */
+
+#define ITEM_BATCH 0u /* the pointer itself; batches are 8-byte aligned */
+#define ITEM_WATERMARK 1u
+#define ITEM_BARRIER 2u
+#define ITEM_END 3u
+#define ITEM_IDLE 4u /* payload 1: idle, 0: live again */
+#define ITEM_TAG_BITS 3
+#define ITEM_PAYLOAD_MAX (((int64_t)1 << 60) - 1) /* 36,000 years in microseconds */
+
+static inline void *
+item_make(unsigned tag, int64_t payload)
+{
+	return (void *)(((uintptr_t)payload << ITEM_TAG_BITS) | tag);
+}
+
+static inline unsigned
+item_tag(const void *item)
+{
+	return (unsigned)((uintptr_t)item & ((1u << ITEM_TAG_BITS) - 1));
+}
+
+static inline int64_t
+item_payload(const void *item)
+{
+	return (intptr_t)item >> ITEM_TAG_BITS;
+}
+
+/* --- one inflow of a node's input: a direct call or a channel ------------------------------------------------------ */
+
+typedef struct port {
+	int64_t watermark;
+	uint8_t idle;
+	uint8_t ended;
+} port;
+
+typedef struct channel {
+	ring items;
+	task *producer;
+	task *consumer;
+	node *to;
+	uint32_t input;
+	uint32_t port;
+	uint8_t aligned;       /* consumer: the barrier of the epoch under way was taken, nothing behind it */
+	uint8_t bootstrap;     /* its end counts for the bootstrap gate */
+	_Alignas(64) atomic_int producer_waits; /* the ring was full */
+} channel;
+
+/* --- exchanges ------------------------------------------------------------------------------------------------------ */
+
+/* What did not fit into a ring, in order. */
+typedef struct held_items {
+	void **items;
+	uint32_t first, count, capacity;
+} held_items;
+
+/* The rows that are gathered for one consumer until they are worth a batch. */
+typedef struct gathering {
+	flow_builder *builder;
+	uint64_t *hash;
+	flow_slice *bytes;
+	const flow_schema *schema; /* borrowed from the batches that are kept */
+	const flow_schema *key_schema;
+	uint32_t columns;          /* FLOW_COLUMN_* and GATHER_HASH */
+	uint32_t input, partition;
+	flow_slice place;          /* likewise borrowed */
+} gathering;
+
+typedef struct outbox_target {
+	channel *channel;
+	gathering rows;
+	held_items held;
+	int64_t watermark; /* to be sent behind the gathered rows */
+	uint8_t watermark_waits;
+	uint8_t wake_waits;
+	int64_t last_wake;
+} outbox_target;
+
+struct outbox {
+	task *task;
+	uint32_t partitioning; /* EDGE_* */
+	uint32_t target_count;
+	outbox_target *targets;
+	uint32_t *group_target; /* EDGE_KEY: target of each key group */
+	uint32_t group_count;
+	uint32_t next;          /* EDGE_SHUFFLE */
+	uint32_t *counts;       /* scratch of the split: rows of each target, row numbers */
+	uint32_t *sorted;
+	uint32_t *target_of;
+	uint32_t scratch_rows;
+	flow_builder *memory;   /* of the selections */
+	uint8_t ended;
+	int64_t watermark;      /* last that was sent to all */
+	int64_t gathered_since; /* monotonic microseconds; 0: nothing gathered */
+};
+
+/* Where an output goes. */
+typedef struct node_link {
+	node *to; /* direct; NULL: through the outbox */
+	uint32_t input;
+	uint32_t port;
+	outbox *box;
+} node_link;
+
+/* --- nodes ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct node_input {
+	port *ports;
+	uint32_t port_count;
+	uint32_t ended_count;
+	int64_t watermark;
+	uint8_t idle;
+	uint8_t ended;
+} node_input;
+
+typedef struct node_output {
+	node_link *links;
+	uint32_t link_count;
+} node_output;
+
+struct task_report;
+
+/* What a kind of operator does. All functions but process are optional. They return a failure after filling n->task->error. */
+typedef struct node_driver {
+	flow_status (*open)(node *n);
+	flow_status (*process)(node *n, uint32_t input, const flow_batch *batch);
+	/* One input's watermark has grown; called before event_time. */
+	flow_status (*input_watermark)(node *n, uint32_t input, int64_t value);
+	/* The node's event time (minimum over its inputs) has grown. NULL: passes it on. */
+	flow_status (*event_time)(node *n, int64_t value);
+	flow_status (*end_input)(node *n, uint32_t input);
+	/* Adds to the report what belongs into the checkpoint. */
+	flow_status (*barrier)(node *n, struct task_report *report, int last);
+	/* Time has passed; returns FLOW_OK and sets n->deadline (monotonic microseconds, INT64_MAX: none). */
+	flow_status (*tick)(node *n);
+	void (*close)(node *n);
+} node_driver;
+
+struct node {
+	const node_driver *driver;
+	const plan_operator *op;
+	task *task;
+	void *self; /* the driver's */
+	node_input inputs[2];
+	node_output outputs[2];
+	uint32_t input_count;
+	uint32_t ended_inputs;
+	int64_t event_time;
+	int64_t deadline;
+	uint8_t idle;
+	uint8_t ended;
+	uint8_t opened;
+	uint8_t woken;     /* sources, sinks: the system called its waker */
+	uint8_t bootstrap; /* fed by bootstrap inputs alone */
+	counter records_in, records_out, bytes_in, bytes_out, rejected, skipped, dead_letters, late;
+};
+
+/* --- tasks ------------------------------------------------------------------------------------------------------------ */
+
+/* A task's part of a checkpoint. Lives in its own arena. */
+typedef struct task_report {
+	uint64_t epoch;
+	arena *memory;
+	checkpoint_position *positions;
+	uint64_t position_count, position_capacity;
+	checkpoint_handle *handles;
+	uint64_t handle_count, handle_capacity;
+	checkpoint_watermark *watermarks;
+	uint64_t watermark_count, watermark_capacity;
+	state_delta **deltas;
+	uint64_t delta_count, delta_capacity;
+} task_report;
+
+struct task {
+	topology *topology;
+	worker *worker;
+	const plan_stage *stage;
+	uint32_t index;
+	node *nodes; /* topological, as in the stage */
+	uint32_t node_count;
+	channel **channels;
+	uint32_t channel_count;
+	uint32_t next_channel;
+	outbox **outboxes;
+	uint32_t outbox_count;
+	dead_letter_outbox *dead_letters; /* NULL: none */
+	flow_error error;
+	uint64_t epoch;    /* last that was reported */
+	uint32_t held;     /* items in outboxes and sinks that wait for room */
+	uint32_t ended_channels;
+	uint32_t ended_nodes;
+	uint32_t current_port; /* of the channel whose item is being processed; for what is counted by inflow */
+	uint8_t opened, closed, ended, failed;
+	int64_t now;       /* monotonic, at the start of the step */
+	int64_t deadline;  /* next time that something is due without anybody calling */
+	_Atomic(task_report *) report;    /* to the control thread */
+	_Atomic(task_report *) committed; /* from it: positions that are durable */
+	atomic_int woken;                 /* flow_waker: sources and sinks may go on */
+	counter busy;                     /* microseconds in steps */
+};
+
+struct worker {
+	topology *topology;
+	uint32_t index;
+	task **tasks;
+	uint32_t task_count;
+	pthread_t thread;
+	uint8_t started;
+	_Alignas(64) atomic_int parked; /* futex word */
+};
+
+/* --- the run ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct input_state {
+	atomic_uint_fast64_t taken; /* records so far, with a limit */
+	atomic_int live_partitions; /* assigned and not ended */
+	atomic_int busy_sources;    /* sources of this input that have something: holds back lower priorities */
+} input_state;
+
+typedef struct output_state {
+	flow_committer *committer;
+} output_state;
+
+/* One attempt: built from the plan and the last checkpoint. */
+struct topology {
+	runtime *run;
+	task *tasks;
+	uint32_t task_count;
+	uint32_t *first_task; /* of each stage */
+	worker *workers;
+	uint32_t worker_count;
+	channel *channels;
+	uint32_t channel_count;
+	input_state *inputs;   /* by stream */
+	int sources_open;
+	atomic_int bootstrap_left; /* ends that must still pass before the other inputs are read */
+	atomic_int live_tasks;
+	atomic_uint_fast64_t epoch_requested;
+	atomic_int epoch_last;     /* nothing follows behind the epoch under way */
+	atomic_int reports_missing;
+	atomic_int draining;       /* sources read no more */
+	atomic_int ending;         /* workers leave their loops */
+	atomic_int pressed;        /* dirty state is over its budget */
+	atomic_int failed;
+	pthread_mutex_t error_lock;
+	flow_error error;          /* the first failure */
+};
+
+typedef struct open_table {
+	const flow_table_ops *ops;
+	flow_table *table;
+} open_table;
+
+struct runtime {
+	runtime_request request;
+	const plan *plan;
+	const flow_host *host;
+	char *state_directory;
+	int throwaway;
+	batch_pool *pool;
+	checkpoint_store *store;
+	arena *recovered_memory;
+	const checkpoint *recovered; /* copy of the applied checkpoint; NULL: none */
+	uint32_t *state_base;        /* by operator: first state id in the store */
+	output_state *outputs;       /* by stream */
+	open_table *tables;
+	topology *topology;
+	uint32_t attempt;
+	uint64_t epoch;              /* last that was started */
+	uint32_t outcome;            /* RUN_* */
+	uint32_t batch_rows;
+	uint64_t batch_bytes, memory_limit, errors_logged;
+	int64_t checkpoint_interval, shutdown_deadline;
+	uint64_t random;             /* deterministic mode */
+	/* Control. */
+	atomic_int control_signal;   /* futex word */
+	atomic_int stops;            /* calls of runtime_stop */
+	int64_t epoch_started, epoch_due, drain_started;
+	int epoch_open, epoch_is_last, drain_epoch, restore;
+	/* Status. */
+	pthread_mutex_t status_lock;
+	atomic_uint state;
+	int64_t started, started_monotonic, ended_monotonic;
+	_Atomic int64_t first_record;
+	counter committed_epoch, checkpoint_microseconds;
+	atomic_uint_fast64_t wakes;
+	atomic_uint_fast64_t skips_logged, lates_logged;
+	operator_status *status_operators;
+};
+
+/* Tests: the control thread stops dead at this point of a checkpoint (epochs.c names them); 0: never. */
+extern int runtime_crash_point;
+#define CRASH_BEFORE_WRITE 1 /* in the order of a checkpoint */
+#define CRASH_AFTER_WRITE 2
+#define CRASH_AFTER_ONE_PHASE_COMMIT 3
+#define CRASH_AFTER_APPLY 4
+#define CRASH_AFTER_COMMIT 5
+#define CRASH_AFTER_MARK 6
+
+/* topology.c */
+flow_status topology_create(runtime *run, topology **made, flow_error *error);
+void topology_destroy(topology *t);
+flow_status topology_open(topology *t, flow_error *error);  /* [main]: sources and writers */
+void topology_close(topology *t);                           /* [main] */
+node *topology_node(topology *t, uint32_t operator_index, uint32_t task_index);
+/* Keeps the first failure (moved out of `error`) and stops all workers. */
+void topology_fail(topology *t, flow_error *error);
+
+/* task.c */
+#define STEP_IDLE 0
+#define STEP_PROGRESS 1
+int task_step(task *t); /* STEP_*; after a failure t->failed is set */
+void task_close(task *t);
+void task_wake(task *t); /* [any] something changed for it */
+/* The place of the task for messages. Prefixes t->error with operator, stage and task, and returns `status`. */
+flow_status node_failed(node *n, flow_status status);
+int task_reading_allowed(const task *t);
+
+/* report.c: growing arrays of a report; FLOW_E_MEMORY. Contents are copied. */
+task_report *report_create(uint64_t epoch);
+void report_destroy(task_report *r); /* also its deltas */
+flow_status report_position(task_report *r, const checkpoint_position *position);
+flow_status report_handle(task_report *r, const checkpoint_handle *handle);
+flow_status report_watermark(task_report *r, const checkpoint_watermark *watermark);
+flow_status report_delta(task_report *r, state_delta *delta); /* takes it over, also on failure */
+
+/* worker.c */
+flow_status workers_start(topology *t, flow_error *error);
+void workers_wake(topology *t);
+void workers_join(topology *t); /* after `ending` or `failed` was set */
+void worker_wake(worker *w);    /* [any] */
+void signal_wait(atomic_int *word, int expected, int64_t microseconds);
+void signal_wake(atomic_int *word); /* async-signal-safe */
+
+/* node.c */
+flow_status node_process(node *n, uint32_t input, const flow_batch *batch);
+flow_status node_emit(node *n, uint32_t output, const flow_batch *batch); /* borrows the batch */
+flow_status node_watermark(node *n, uint32_t input, uint32_t port, int64_t value);
+flow_status node_emit_watermark(node *n, int64_t value);
+flow_status node_idle(node *n, uint32_t input, uint32_t port, int idle);
+flow_status node_emit_idle(node *n, int idle);
+flow_status node_end(node *n, uint32_t input, uint32_t port);
+flow_status node_finish(node *n); /* all its inputs have ended: passes that on */
+
+/* exchange.c, gather.c */
+flow_status outbox_create(task *t, uint32_t partitioning, uint32_t target_count, uint32_t groups, outbox **made);
+void outbox_destroy(outbox *o);
+flow_status outbox_send(outbox *o, const flow_batch *batch);
+flow_status outbox_watermark(outbox *o, int64_t value);
+flow_status outbox_control(outbox *o, void *item); /* barrier, end, idle: to all, behind everything */
+flow_status outbox_flush(outbox *o);               /* gathered rows, waiting watermarks and wakes go out */
+int outbox_release_held(outbox *o);                /* 1: all of it went into the rings */
+flow_status outbox_push(outbox *o, outbox_target *target, void *item);
+flow_status gather_rows(outbox *o, outbox_target *target, const flow_batch *batch, const uint32_t *rows, uint32_t count);
+flow_status gather_flush(outbox *o, outbox_target *target);
+void *channel_take(channel *c); /* consumer: next item or NULL */
+
+/* drivers */
+extern const node_driver source_driver, sink_driver, function_driver, key_by_driver, event_time_driver;
+flow_status source_attach(node *n, flow_error *error); /* [main] opens the source and assigns partitions; before open */
+void source_detach(node *n);                           /* [main] */
+int source_step(node *n);                              /* reads and decodes once: STEP_* */
+int source_quiet(node *n);                             /* no other thread is in a call of the source: 1, or later */
+void source_committed(node *n, const task_report *report);
+void source_remaining(node *n, int64_t *records, int64_t *bytes);
+flow_status sink_attach(node *n, flow_error *error);
+void sink_detach(node *n);
+int sink_release_held(node *n); /* 1: nothing waits any more */
+/* Tells the nodes behind a source, in the same task, which of its partitions are live. */
+#define PARTITION_LIVE 1
+#define PARTITION_ENDED 2
+flow_status event_time_partition(node *source, uint32_t partition, int what);
+
+/* record_errors.c, dead_letters.c */
+typedef struct record_error {
+	flow_status status;
+	flow_slice reason;
+	flow_slice field;
+	flow_slice raw;
+	flow_slice place;
+	uint32_t input;     /* UINT32_MAX: none */
+	uint32_t partition;
+	int64_t ordinal;
+	int has_ordinal;
+	uint64_t line;
+	const flow_batch *batch; /* the operator's input and row, for `raw` where it is empty; or NULL */
+	uint32_t row;
+} record_error;
+/* Applies the policy (RECORD_ERRORS_*). FLOW_OK: go on with the next record. */
+flow_status record_error_handle(node *n, uint32_t policy, const record_error *what);
+flow_status record_error_of_row(node *n, const flow_batch *batch, uint32_t row, flow_status status, flow_slice reason);
+flow_status dead_letters_add(node *n, const record_error *what);
+flow_status dead_letters_flush(task *t); /* rows so far go out */
+flow_status dead_letters_open(task *t, outbox *box);
+void dead_letters_close(task *t);
+
+/* control.c, epochs.c, commit.c, recovery.c: the control thread. Failures are those of the whole run. */
+/* Does what is due; *done 1: the attempt is over, run->outcome says how. *wait: microseconds until something is due by itself. */
+flow_status control_poll(runtime *run, int *done, int64_t *wait, flow_error *error);
+void epoch_start(runtime *run, int last);
+flow_status epoch_complete(runtime *run, flow_error *error);
+/* Commits the record's handles of all resumable outputs. */
+flow_status commit_resumable(runtime *run, const checkpoint *record, int last, flow_error *error);
+/* Commits the one-phase output's transaction with the marker. FLOW_E_CONFLICT: it is lost for certain. */
+flow_status commit_one_phase(runtime *run, const checkpoint *record, int last, flow_error *error);
+const plan_stream *one_phase_output(const runtime *run); /* NULL: none */
+/* Drops what is prepared or under way and not in `keep` (NULL: keep nothing). */
+flow_status commit_abort(runtime *run, const checkpoint *keep, uint32_t delivery, flow_error *error);
+/* Whether the one-phase output's last marker is that of `epoch`; fences earlier processes. */
+flow_status commit_find_marker(runtime *run, uint64_t epoch, int *found, int *equal, flow_error *error);
+int crash_here(int point, flow_status *status, flow_error *error);
+flow_status recovery_open(runtime *run, flow_error *error);
+flow_status recovery_settle(runtime *run, int *finished, flow_error *error);
+void recovery_close(runtime *run);
+flow_status recovery_identities(runtime *run, arena *memory, checkpoint *record);
+const checkpoint_position *recovery_position(const runtime *run, const plan_stream *stream, flow_slice partition);
+const checkpoint_handle *recovery_handle(const runtime *run, const plan_stream *stream, uint32_t task, uint32_t task_count);
+int64_t recovery_watermark(const runtime *run, const char *operator_name);
+int output_prepares(const runtime *run, const plan_stream *stream);
+
+/* keys.c: computes the key columns of a batch that nobody else has yet; `memory` is empty afterwards. */
+flow_status batch_key_columns(flow_batch *batch, flow_builder *memory);
+/* A set of key hashes, for the check that an output keeps the key of its input. */
+typedef struct key_set {
+	uint64_t *slots; /* 0: free; a hash of 0 is kept as 1 */
+	uint32_t mask;
+} key_set;
+flow_status key_set_fill(key_set *set, const flow_batch *batch); /* replaces what is in it */
+int key_set_has(const key_set *set, uint64_t hash);
+void key_set_clear(key_set *set);
+
+/* tables.c */
+flow_status tables_open(runtime *run, flow_error *error);
+void tables_close(runtime *run);
+flow_status tables_flush(runtime *run, flow_error *error);
+
+#endif

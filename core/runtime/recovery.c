@@ -1,0 +1,415 @@
+/*
+ * Recovery: which checkpoint the run goes on from, and what must be settled before: a pending epoch is applied or dropped as the
+ * one-phase output's last marker says, handles that are not recorded as committed are committed, everything else is aborted.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/schema.h"
+#include "runtime/internal.h"
+
+/* --- identities ----------------------------------------------------------------------------------------------------- */
+
+static uint32_t
+state_count(const plan_operator *op)
+{
+	uint32_t count = 0;
+	while (op->function.states != NULL && op->function.states[count] != NULL)
+		count++;
+	return count;
+}
+
+static const flow_schema *
+input_key_schema(const plan *p, uint32_t operator_index)
+{
+	for (uint32_t i = 0; i < p->edge_count; i++)
+		if (p->edges[i].to == operator_index)
+			return p->operators[p->edges[i].from].key_schema[p->edges[i].output];
+	return NULL;
+}
+
+/* "key string; sums slot 16 sum:i64,count:i64; timers" */
+static const char *
+layout_of(const plan *p, const plan_operator *op, arena *memory)
+{
+	char key[512] = "none";
+	const flow_schema *schema = input_key_schema(p, op->index);
+	if (schema != NULL)
+		schema_print(schema, 1, key, sizeof(key));
+	char *text = arena_format(memory, "key %s", key);
+	for (uint32_t i = 0; text != NULL && i < state_count(op); i++) {
+		const flow_state_declaration *s = op->function.states[i];
+		text = arena_format(memory, "%s; %s %s %u %s", text, s->name, s->kind == FLOW_STATE_SLOT ? "slot" : "value",
+		                    s->slot_size, s->layout == NULL ? "" : s->layout);
+	}
+	if (text != NULL && op->function.uses_timers)
+		text = arena_format(memory, "%s; timers", text);
+	return text;
+}
+
+flow_status
+recovery_identities(runtime *run, arena *memory, checkpoint *record)
+{
+	const plan *p = run->plan;
+	checkpoint_identity *identities = arena_allocate_zeroed(memory, (p->operator_count + 1) * sizeof(*identities));
+	if (identities == NULL)
+		return FLOW_E_MEMORY;
+	uint64_t count = 0;
+	for (uint32_t i = 0; i < p->operator_count; i++) {
+		const plan_operator *op = &p->operators[i];
+		if (op->kind == OPERATOR_SOURCE) {
+			identities[count++] = (checkpoint_identity){ .kind = flow_slice_of("input"),
+				                                         .name = flow_slice_of(p->streams[op->stream].id) };
+		} else if (op->kind == OPERATOR_FUNCTION && op->state_id != PLAN_NONE) {
+			const char *layout = layout_of(p, op, memory);
+			if (layout == NULL)
+				return FLOW_E_MEMORY;
+			identities[count++] = (checkpoint_identity){ .kind = flow_slice_of("state"),
+				                                         .name = flow_slice_of(op->name),
+				                                         .layout = flow_slice_of(layout),
+				                                         .state_id = run->state_base[i],
+				                                         .id_count = state_count(op) + 1 };
+		}
+	}
+	record->identities = identities;
+	record->identity_count = count;
+	return FLOW_OK;
+}
+
+static const checkpoint_identity *
+find_identity(const checkpoint *record, const checkpoint_identity *like)
+{
+	for (uint64_t i = 0; i < record->identity_count; i++)
+		if (flow_slice_equal(record->identities[i].kind, like->kind) &&
+		    flow_slice_equal(record->identities[i].name, like->name))
+			return &record->identities[i];
+	return NULL;
+}
+
+static int
+is_dropped(const runtime *run, flow_slice name)
+{
+	for (const char *const *n = run->request.drop_states; n != NULL && *n != NULL; n++)
+		if (flow_slice_is(name, *n))
+			return 1;
+	return 0;
+}
+
+/* One line of the difference; NULL: out of memory. */
+static char *
+describe(arena *memory, char *text, const char *what, const checkpoint_identity *old, const checkpoint_identity *new)
+{
+	const checkpoint_identity *one = old != NULL ? old : new;
+	char *line = arena_format(memory, "%s%s%.*s '%.*s' %s", text, text[0] == '\0' ? "" : "; ", (int)one->kind.size,
+	                          one->kind.data, (int)one->name.size, one->name.data, what);
+	if (line != NULL && old != NULL && new != NULL)
+		line = arena_format(memory, "%s (it was \"%.*s\", it is now \"%.*s\")", line, (int)old->layout.size, old->layout.data,
+		                    (int)new->layout.size, new->layout.data);
+	return line;
+}
+
+/* The checkpoint must be of this plan, but for what is named with --drop-state. */
+static flow_status
+compare_plans(runtime *run, const checkpoint *applied, flow_error *error)
+{
+	arena *memory = arena_create();
+	checkpoint now = { 0 };
+	flow_status status = memory == NULL ? FLOW_E_MEMORY : recovery_identities(run, memory, &now);
+	char *difference = status == FLOW_OK ? arena_copy_text(memory, "") : NULL;
+	for (uint64_t i = 0; difference != NULL && i < applied->identity_count; i++) {
+		const checkpoint_identity *old = &applied->identities[i], *new = find_identity(&now, old);
+		if (is_dropped(run, old->name))
+			continue;
+		if (new == NULL)
+			difference = describe(memory, difference, "is not in the job any more", old, NULL);
+		else if (!flow_slice_equal(old->layout, new->layout))
+			difference = describe(memory, difference, "has another form", old, new);
+	}
+	for (uint64_t i = 0; difference != NULL && i < now.identity_count; i++)
+		if (find_identity(applied, &now.identities[i]) == NULL && !is_dropped(run, now.identities[i].name))
+			difference = describe(memory, difference, "is not in the checkpoint", NULL, &now.identities[i]);
+	if (difference == NULL)
+		status = error_set(error, FLOW_E_MEMORY, "out of memory");
+	else if (difference[0] != '\0')
+		status = error_set(error, FLOW_E_CONFLICT,
+		                   "state directory %s: its checkpoint is of another plan: %s. Drop what changed with --drop-state NAME, or "
+		                   "all of it with --fresh",
+		                   run->state_directory, difference);
+	if (status == FLOW_OK && applied->group_count != run->plan->max_parallelism && run->plan->has_state)
+		status = error_set(error, FLOW_E_CONFLICT, "state directory %s: it has %u key groups, the job has %u; set max_parallelism to %u",
+		                   run->state_directory, applied->group_count, run->plan->max_parallelism, applied->group_count);
+	arena_destroy(memory);
+	return status;
+}
+
+/* --- settling ------------------------------------------------------------------------------------------------------- */
+
+/* Handles of an output that the job has no more cannot be committed. */
+static flow_status
+check_outputs(const runtime *run, const checkpoint *record, flow_error *error)
+{
+	for (uint64_t i = 0; i < record->handle_count; i++) {
+		int found = 0;
+		for (uint32_t k = 0; k < run->plan->stream_count; k++)
+			found |= output_prepares(run, &run->plan->streams[k]) &&
+			         flow_slice_is(record->handles[i].output, run->plan->streams[k].id);
+		if (!found)
+			return error_set(error, FLOW_E_CONFLICT,
+			                 "state directory %s: epoch %llu of output '%.*s' is not committed, and the job has no such output any "
+			                 "more; run the job as it was once, or discard the state with --fresh",
+			                 run->state_directory, (unsigned long long)record->epoch, (int)record->handles[i].output.size,
+			                 record->handles[i].output.data);
+	}
+	return FLOW_OK;
+}
+
+static flow_status
+settle_pending(runtime *run, const checkpoint *applied, const checkpoint *pending, flow_error *error)
+{
+	const plan_stream *output = one_phase_output(run);
+	if (output == NULL)
+		return pending == NULL ? FLOW_OK : check_outputs(run, pending, error);
+	int found = 0, equal = 0;
+	uint64_t epoch = pending != NULL ? pending->epoch : applied != NULL ? applied->epoch : 0;
+	flow_status status = commit_find_marker(run, epoch, &found, &equal, error);
+	if (status < 0 || pending == NULL)
+		return status;
+	if (equal)
+		return checkpoint_apply(run->store, error);
+	int confirmed = 0;
+	for (uint64_t i = 0; applied != NULL && i < applied->handle_count; i++)
+		confirmed |= flow_slice_is(applied->handles[i].output, output->id);
+	if (!found && confirmed)
+		return error_set(error, FLOW_E_CONFLICT,
+		                 "output %s: its marker is gone, though epoch %llu was committed with one; nothing is dropped. Restore it, or "
+		                 "start anew with --fresh",
+		                 output->id, (unsigned long long)applied->epoch);
+	return checkpoint_drop(run->store, error);
+}
+
+static flow_status
+commit_left_over(runtime *run, const checkpoint *applied, flow_error *error)
+{
+	if (applied == NULL || applied->committed || (applied->handle_count == 0 && !applied->final))
+		return FLOW_OK;
+	flow_status status = check_outputs(run, applied, error);
+	if (status == FLOW_OK)
+		status = commit_resumable(run, applied, (int)applied->final, error);
+	if (status == FLOW_OK)
+		status = checkpoint_mark_committed(run->store, applied->epoch, (int)applied->final, error);
+	return status;
+}
+
+/* A copy that stays when the store goes on. */
+static flow_status
+keep_copy(runtime *run, const checkpoint *applied, flow_error *error)
+{
+	arena_destroy(run->recovered_memory);
+	run->recovered_memory = NULL;
+	run->recovered = NULL;
+	if (applied == NULL)
+		return FLOW_OK;
+	run->recovered_memory = arena_create();
+	flow_buffer *buffer = buffer_create();
+	flow_status status = run->recovered_memory == NULL || buffer == NULL ? FLOW_E_MEMORY : checkpoint_encode(applied, buffer);
+	char *bytes = status == FLOW_OK ? arena_copy(run->recovered_memory, buffer->data, buffer->size) : NULL;
+	if (bytes == NULL)
+		status = error_set(error, FLOW_E_MEMORY, "out of memory");
+	else
+		status = checkpoint_decode(flow_slice_make(bytes, buffer->size), run->recovered_memory, &run->recovered, error);
+	buffer_destroy(buffer);
+	return status;
+}
+
+/* State ids of the checkpoint go before those of the plan: two names may have had one hash. */
+static void
+settle_state_ids(runtime *run)
+{
+	for (uint32_t i = 0; i < run->plan->operator_count; i++) {
+		const plan_operator *op = &run->plan->operators[i];
+		checkpoint_identity like = { .kind = flow_slice_of("state"), .name = flow_slice_of(op->name) };
+		const checkpoint_identity *known = run->recovered == NULL ? NULL : find_identity(run->recovered, &like);
+		run->state_base[i] = known != NULL && op->state_id != PLAN_NONE ? known->state_id : op->state_id;
+	}
+}
+
+static flow_status
+drop_states(runtime *run, flow_error *error)
+{
+	flow_status status = FLOW_OK;
+	for (const char *const *name = run->request.drop_states; status == FLOW_OK && name != NULL && *name != NULL; name++) {
+		status = checkpoint_drop_state(run->store, *name, error);
+		for (uint32_t i = 0; status == FLOW_E_NOT_FOUND && i < run->plan->operator_count; i++) {
+			const plan_operator *op = &run->plan->operators[i];
+			int input = op->kind == OPERATOR_SOURCE && strcmp(run->plan->streams[op->stream].id, *name) == 0;
+			if (input || strcmp(op->name, *name) == 0) { /* new in the job: there is nothing to drop yet */
+				error_clear(error);
+				status = FLOW_OK;
+			}
+		}
+	}
+	return status;
+}
+
+flow_status
+recovery_settle(runtime *run, int *finished, flow_error *error)
+{
+	const checkpoint *applied = NULL, *pending = NULL;
+	flow_status status = checkpoint_load(run->store, &applied, &pending, error);
+	if (status == FLOW_OK)
+		status = settle_pending(run, applied, pending, error);
+	if (status == FLOW_OK)
+		status = checkpoint_load(run->store, &applied, &pending, error);
+	if (status == FLOW_OK)
+		status = commit_left_over(run, applied, error);
+	if (status == FLOW_OK)
+		status = checkpoint_load(run->store, &applied, &pending, error);
+	if (status == FLOW_OK && applied != NULL && run->attempt == 0)
+		status = compare_plans(run, applied, error);
+	if (status == FLOW_OK && applied != NULL && run->attempt == 0) {
+		status = drop_states(run, error);
+		if (status == FLOW_OK)
+			status = checkpoint_load(run->store, &applied, &pending, error);
+	}
+	if (status == FLOW_OK)
+		status = commit_abort(run, applied, 0, error);
+	if (status == FLOW_OK)
+		status = keep_copy(run, applied, error);
+	if (status < 0)
+		return status;
+	run->epoch = run->recovered == NULL ? 0 : run->recovered->epoch;
+	*finished = run->recovered != NULL && run->recovered->final;
+	settle_state_ids(run);
+	if (run->recovered != NULL && !*finished)
+		log_info(run->plan->job, "going on from checkpoint %llu", (unsigned long long)run->epoch);
+	return FLOW_OK;
+}
+
+/* --- life ----------------------------------------------------------------------------------------------------------- */
+
+static flow_status
+make_throwaway(runtime *run, flow_error *error)
+{
+	const char *folder = getenv("TMPDIR");
+	char path[4096];
+	snprintf(path, sizeof(path), "%s/flowd-XXXXXX", folder == NULL || folder[0] == '\0' ? "/tmp" : folder);
+	if (mkdtemp(path) == NULL)
+		return error_set(error, status_of_errno(errno), "%s: cannot make a folder for the state of this run: %s", path,
+		                 strerror(errno));
+	memory_release(run->state_directory);
+	run->state_directory = memory_copy_text(path, strlen(path));
+	return run->state_directory == NULL ? error_set(error, FLOW_E_MEMORY, "out of memory") : FLOW_OK;
+}
+
+static flow_status
+open_committers(runtime *run, flow_error *error)
+{
+	for (uint32_t i = 0; i < run->plan->stream_count; i++) {
+		const plan_stream *stream = &run->plan->streams[i];
+		const plan_system *system = &run->plan->systems[stream->system];
+		const flow_system_ops *ops = system->component->ops;
+		if (!output_prepares(run, stream))
+			continue;
+		flow_status status = ops->committer_open(system->instance, &stream->request, &run->outputs[i].committer, error);
+		if (status < 0) {
+			error_prefix(error, "output %s", stream->id);
+			return status;
+		}
+	}
+	return FLOW_OK;
+}
+
+/* A job that had finished starts anew. */
+static flow_status
+reset_if_finished(runtime *run, flow_error *error)
+{
+	const checkpoint *applied = NULL, *pending = NULL;
+	flow_status status = checkpoint_load(run->store, &applied, &pending, error);
+	if (status < 0 || applied == NULL || !applied->finished)
+		return status;
+	return checkpoint_reset(run->store, error);
+}
+
+flow_status
+recovery_open(runtime *run, flow_error *error)
+{
+	flow_status status = run->throwaway ? make_throwaway(run, error) : FLOW_OK;
+	if (status < 0)
+		return status;
+	checkpoint_store_request request = { .directory = run->state_directory,
+		                                 .job = run->plan->job,
+		                                 .store = run->plan->state_store,
+		                                 .store_options = run->plan->state_store_options,
+		                                 .host = run->host,
+		                                 .fresh = run->request.fresh };
+	status = checkpoint_store_open(&request, &run->store, error);
+	if (status == FLOW_OK)
+		status = reset_if_finished(run, error);
+	return status == FLOW_OK ? open_committers(run, error) : status;
+}
+
+void
+recovery_close(runtime *run)
+{
+	for (uint32_t i = 0; run->outputs != NULL && i < run->plan->stream_count; i++) {
+		const flow_system_ops *ops = run->plan->systems[run->plan->streams[i].system].component->ops;
+		if (run->outputs[i].committer != NULL)
+			ops->committer_close(run->outputs[i].committer);
+		run->outputs[i].committer = NULL;
+	}
+	checkpoint_store_close(run->store);
+	run->store = NULL;
+	if (run->throwaway && run->state_directory != NULL)
+		io_remove_tree(run->state_directory, NULL);
+}
+
+/* --- what tasks ask ------------------------------------------------------------------------------------------------- */
+
+const checkpoint_position *
+recovery_position(const runtime *run, const plan_stream *stream, flow_slice partition)
+{
+	for (uint64_t i = 0; run->recovered != NULL && i < run->recovered->position_count; i++) {
+		const checkpoint_position *p = &run->recovered->positions[i];
+		if (flow_slice_is(p->input, stream->id) && flow_slice_equal(p->partition, partition))
+			return p;
+	}
+	return NULL;
+}
+
+const checkpoint_handle *
+recovery_handle(const runtime *run, const plan_stream *stream, uint32_t task_index, uint32_t task_count)
+{
+	const checkpoint_handle *mine = NULL;
+	uint32_t count = 0;
+	for (uint64_t i = 0; run->recovered != NULL && i < run->recovered->handle_count; i++) {
+		const checkpoint_handle *h = &run->recovered->handles[i];
+		if (!flow_slice_is(h->output, stream->id))
+			continue;
+		count++;
+		if (h->task == task_index)
+			mine = h;
+	}
+	return count == task_count ? mine : NULL;
+}
+
+int64_t
+recovery_watermark(const runtime *run, const char *operator_name)
+{
+	int64_t least = INT64_MAX;
+	int found = 0;
+	for (uint64_t i = 0; run->recovered != NULL && i < run->recovered->watermark_count; i++) {
+		const checkpoint_watermark *w = &run->recovered->watermarks[i];
+		if (!flow_slice_is(w->operator_name, operator_name))
+			continue;
+		found = 1;
+		least = w->value < least ? w->value : least;
+	}
+	return found ? least : INT64_MIN;
+}

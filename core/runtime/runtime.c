@@ -1,0 +1,250 @@
+/* A run from start to end: recovery, one attempt after another, and the loops that drive them. */
+#include "runtime/runtime.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "runtime/internal.h"
+
+#define DEFAULT_MEMORY ((int64_t)256 * 1024 * 1024)
+#define DEFAULT_INTERVAL ((int64_t)10 * 1000 * 1000)
+#define DEFAULT_DEADLINE ((int64_t)30 * 1000 * 1000)
+#define VIRTUAL_START ((int64_t)1577836800 * 1000 * 1000) /* 2020-01-01T00:00:00Z */
+#define VIRTUAL_STEP 1000                                 /* microseconds that a step takes by the virtual clock */
+
+static int64_t
+job_option(const plan *p, const char *name, int64_t absent)
+{
+	return p->job_options == NULL ? absent : flow_option_int(p->job_options, name, absent);
+}
+
+flow_status
+runtime_create(const runtime_request *request, runtime **made, flow_error *error)
+{
+	runtime *run = memory_allocate_zeroed(sizeof(*run));
+	if (run == NULL)
+		return error_set(error, FLOW_E_MEMORY, "out of memory");
+	const plan *p = request->plan;
+	run->request = *request;
+	run->plan = p;
+	run->host = request->host;
+	run->throwaway = request->limit != 0 || request->dry_sink != 0;
+	run->batch_rows = (uint32_t)job_option(p, "batch_rows", FLOW_BATCH_ROWS);
+	run->batch_bytes = (uint64_t)job_option(p, "batch_bytes", FLOW_BATCH_BYTES);
+	run->memory_limit = (uint64_t)job_option(p, "memory", DEFAULT_MEMORY);
+	run->errors_logged = (uint64_t)job_option(p, "record_errors_logged", 10);
+	run->checkpoint_interval = job_option(p, "checkpoint_interval", DEFAULT_INTERVAL);
+	run->shutdown_deadline = job_option(p, "shutdown_deadline", DEFAULT_DEADLINE);
+	run->random = request->seed;
+	run->first_record = -1;
+	pthread_mutex_init(&run->status_lock, NULL);
+	const char *directory = request->state_directory == NULL ? "state" : request->state_directory;
+	run->state_directory = memory_copy_text(directory, strlen(directory));
+	run->pool = batch_pool_create(run->memory_limit);
+	run->outputs = memory_allocate_zeroed((p->stream_count + 1) * sizeof(*run->outputs));
+	run->state_base = memory_allocate_zeroed((p->operator_count + 1) * sizeof(*run->state_base));
+	run->status_operators = memory_allocate_zeroed((p->operator_count + 1) * sizeof(*run->status_operators));
+	if (run->state_directory == NULL || run->pool == NULL || run->outputs == NULL || run->state_base == NULL ||
+	    run->status_operators == NULL) {
+		runtime_destroy(run);
+		return error_set(error, FLOW_E_MEMORY, "out of memory");
+	}
+	*made = run;
+	return FLOW_OK;
+}
+
+void
+runtime_destroy(runtime *run)
+{
+	if (run == NULL)
+		return;
+	topology_destroy(run->topology);
+	recovery_close(run);
+	arena_destroy(run->recovered_memory);
+	batch_pool_destroy(run->pool);
+	memory_release(run->status_operators);
+	memory_release(run->state_base);
+	memory_release(run->outputs);
+	memory_release(run->state_directory);
+	pthread_mutex_destroy(&run->status_lock);
+	memory_release(run);
+}
+
+void
+runtime_stop(runtime *run)
+{
+	atomic_fetch_add(&run->stops, 1);
+	atomic_store(&run->control_signal, 1);
+	signal_wake(&run->control_signal);
+}
+
+/* --- driving -------------------------------------------------------------------------------------------------------- */
+
+static flow_status
+drive_threads(runtime *run, flow_error *error)
+{
+	flow_status status = workers_start(run->topology, error);
+	int done = 0;
+	while (status == FLOW_OK && !done) {
+		int64_t wait = 0;
+		atomic_store(&run->control_signal, 0);
+		status = control_poll(run, &done, &wait, error);
+		if (status == FLOW_OK && !done && wait > 0)
+			signal_wait(&run->control_signal, 0, wait);
+	}
+	atomic_store(&run->topology->ending, 1);
+	workers_join(run->topology);
+	return status;
+}
+
+/* splitmix64 */
+static uint64_t
+next_random(runtime *run)
+{
+	uint64_t z = run->random += 0x9e3779b97f4a7c15u;
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+/* One task, chosen by the seed among those that can go on. */
+static int
+step_some_task(runtime *run)
+{
+	topology *t = run->topology;
+	uint32_t first = (uint32_t)(next_random(run) % t->task_count);
+	for (uint32_t i = 0; i < t->task_count; i++)
+		if (task_step(&t->tasks[(first + i) % t->task_count]))
+			return 1;
+	return 0;
+}
+
+/* Nothing can be done before some time comes: it comes now. Systems with threads of their own get a moment of real time. */
+static void
+skip_time(runtime *run, int64_t wait)
+{
+	const topology *t = run->topology;
+	int64_t now = clock_monotonic();
+	for (uint32_t i = 0; i < t->task_count; i++)
+		if (t->tasks[i].deadline - now < wait)
+			wait = t->tasks[i].deadline - now;
+	atomic_store(&run->control_signal, 0);
+	signal_wait(&run->control_signal, 0, 100);
+	clock_advance(wait > VIRTUAL_STEP ? wait : VIRTUAL_STEP);
+}
+
+static flow_status
+drive_deterministic(runtime *run, flow_error *error)
+{
+	flow_status status = FLOW_OK;
+	for (int done = 0; status == FLOW_OK && !done;) {
+		int64_t wait = 0;
+		status = control_poll(run, &done, &wait, error);
+		if (status < 0 || done)
+			break;
+		if (step_some_task(run))
+			clock_advance(VIRTUAL_STEP);
+		else
+			skip_time(run, wait);
+	}
+	return status;
+}
+
+/* --- attempts ------------------------------------------------------------------------------------------------------- */
+
+static flow_status
+start_attempt(runtime *run, flow_error *error)
+{
+	pthread_mutex_lock(&run->status_lock);
+	topology_destroy(run->topology);
+	run->topology = NULL;
+	flow_status status = topology_create(run, &run->topology, error);
+	pthread_mutex_unlock(&run->status_lock);
+	run->restore = run->epoch_open = run->drain_epoch = 0;
+	run->epoch_due = clock_monotonic() + run->checkpoint_interval;
+	if (status == FLOW_OK)
+		status = topology_open(run->topology, error);
+	pthread_mutex_lock(&run->status_lock);
+	if (run->topology != NULL)
+		run->topology->sources_open = status == FLOW_OK;
+	pthread_mutex_unlock(&run->status_lock);
+	return status;
+}
+
+static void
+end_attempt(runtime *run)
+{
+	topology *t = run->topology;
+	if (t == NULL)
+		return;
+	for (uint32_t i = 0; t->tasks != NULL && i < t->task_count; i++)
+		task_close(&t->tasks[i]);
+	/* A transaction that is still open goes before its writers do. */
+	flow_error ignored = { 0 };
+	if (run->outcome != RUN_FINISHED && commit_abort(run, NULL, FLOW_DELIVERY_ONE_PHASE, &ignored) < 0)
+		log_warn(run->plan->job, "%s", error_message(&ignored));
+	error_clear(&ignored);
+	pthread_mutex_lock(&run->status_lock);
+	topology_close(t);
+	pthread_mutex_unlock(&run->status_lock);
+}
+
+static flow_status
+attempt(runtime *run, int *again, flow_error *error)
+{
+	int finished = 0;
+	*again = 0;
+	flow_status status = recovery_settle(run, &finished, error);
+	if (status == FLOW_OK && finished) {
+		run->outcome = RUN_FINISHED;
+		return FLOW_OK;
+	}
+	if (status == FLOW_OK && run->attempt == 0)
+		status = tables_open(run, error);
+	if (status < 0)
+		return status;
+	status = start_attempt(run, error);
+	if (status == FLOW_OK) {
+		atomic_store(&run->state, 1);
+		status = run->request.deterministic ? drive_deterministic(run, error) : drive_threads(run, error);
+	}
+	end_attempt(run);
+	*again = status == FLOW_OK && run->restore;
+	return status;
+}
+
+static flow_status
+run_attempts(runtime *run, flow_error *error)
+{
+	flow_status status = recovery_open(run, error);
+	for (int again = 1; status == FLOW_OK && again; run->attempt++)
+		status = attempt(run, &again, error);
+	tables_close(run);
+	recovery_close(run);
+	return status;
+}
+
+flow_status
+runtime_run(runtime *run, uint32_t *outcome, flow_error *error)
+{
+	flow_error own = { 0 };
+	flow_error *to = error == NULL ? &own : error;
+	int use_virtual = run->request.deterministic && !clock_is_virtual();
+	if (use_virtual)
+		clock_use_virtual(VIRTUAL_START);
+	run->started = clock_now();
+	run->started_monotonic = clock_monotonic();
+	flow_status status = run_attempts(run, to);
+	if (status < 0)
+		run->outcome = RUN_FAILED;
+	run->ended_monotonic = clock_monotonic();
+	if (use_virtual)
+		clock_use_real();
+	atomic_store(&run->state, run->outcome + 10);
+	*outcome = run->outcome;
+	error_clear(&own);
+	return status;
+}

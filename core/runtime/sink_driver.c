@@ -1,0 +1,270 @@
+/* Sinks: encode, write, wait for room, and close epochs: flush where delivery is at least once, prepare where it is exact. */
+#include "runtime/sink.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/memory.h"
+
+#define RETRY_FIRST 100000 /* microseconds */
+#define RETRY_MOST 2000000
+#define RETRIES 6
+#define AGAIN_MOST 1000000 /* a writer that said AGAIN is asked again after this time even without a wake */
+
+static sink_self *
+self_of(const node *n)
+{
+	return n->self;
+}
+
+static void
+wake_task(void *context)
+{
+	task_wake(context);
+}
+
+int
+output_prepares(const runtime *run, const plan_stream *stream)
+{
+	return !run->request.dry_sink && stream->direction == FLOW_DIRECTION_OUTPUT &&
+	       (stream->delivery == FLOW_DELIVERY_RESUMABLE || stream->delivery == FLOW_DELIVERY_ONE_PHASE);
+}
+
+flow_status
+sink_attach(node *n, flow_error *error)
+{
+	sink_self *self = memory_allocate_zeroed(sizeof(*self));
+	if (self == NULL)
+		return error_set(error, FLOW_E_MEMORY, "out of memory");
+	n->self = self;
+	self->n = n;
+	runtime *run = n->task->topology->run;
+	self->stream = &run->plan->streams[n->op->stream];
+	self->ops = run->plan->systems[self->stream->system].component->ops;
+	self->system = run->plan->systems[self->stream->system].instance;
+	self->waker = (flow_waker){ .struct_size = FLOW_SIZEOF(flow_waker), .wake = wake_task, .wake_context = n->task };
+	self->dry = run->request.dry_sink != 0;
+	if (self->dry)
+		return FLOW_OK;
+	uint32_t task_count = n->task->stage->task_count;
+	const checkpoint_handle *known = recovery_handle(run, self->stream, n->task->index, task_count);
+	flow_handle handle = { .struct_size = FLOW_SIZEOF(flow_handle), .task = n->task->index };
+	if (known != NULL) {
+		handle.bytes = known->bytes;
+		self->recovered = 1;
+	}
+	return self->ops->writer_open(self->system, &self->stream->request, n->task->index, task_count,
+	                              known == NULL ? NULL : &handle, &self->waker, &self->writer, error);
+}
+
+void
+sink_detach(node *n)
+{
+	sink_self *self = self_of(n);
+	if (self == NULL)
+		return;
+	for (uint32_t i = 0; i < self->held_count; i++)
+		batch_release(self->held[i].batch);
+	memory_release(self->held);
+	if (self->writer != NULL)
+		self->ops->writer_close(self->writer);
+	memory_release(self);
+	n->self = NULL;
+}
+
+/* --- writing -------------------------------------------------------------------------------------------------------- */
+
+static flow_status
+hold(sink_self *self, const flow_batch *batch, uint32_t first)
+{
+	if (self->held_count == self->held_capacity) {
+		uint32_t capacity = self->held_capacity == 0 ? 8 : self->held_capacity * 2;
+		held_write *held = memory_reallocate(self->held, capacity * sizeof(*held));
+		if (held == NULL)
+			return FLOW_E_MEMORY;
+		self->held = held;
+		self->held_capacity = capacity;
+	}
+	self->held[self->held_count++] = (held_write){ batch_retain(batch), first };
+	self->n->task->held++;
+	return FLOW_OK;
+}
+
+/* Rows that the system refused one by one. */
+static flow_status
+report_rows(sink_self *self, const flow_batch *batch, const flow_status *statuses, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++) {
+		if (statuses[i] >= 0)
+			continue;
+		flow_status status = record_error_of_row(self->n, batch, flow_row(batch, i), statuses[i],
+		                                         flow_slice_of("the record cannot be written"));
+		if (status < 0)
+			return status;
+	}
+	return FLOW_OK;
+}
+
+static flow_status
+write_failed(sink_self *self, flow_status status)
+{
+	task *t = self->n->task;
+	int retryable = status_retryable(status) || (t->error.flags & FLOW_ERROR_RETRYABLE) != 0;
+	if (!retryable || self->retries >= RETRIES)
+		return status;
+	int64_t pause = RETRY_FIRST << self->retries++;
+	self->n->deadline = t->now + (pause < RETRY_MOST ? pause : RETRY_MOST);
+	log_warn(self->stream->id, "%s; trying again", error_message(&t->error));
+	error_clear(&t->error);
+	return FLOW_AGAIN;
+}
+
+/* Writes from row *first on; FLOW_AGAIN: not all, *first is the next. */
+static flow_status
+write_rows(sink_self *self, const flow_batch *batch, uint32_t *first)
+{
+	task *t = self->n->task;
+	flow_status *statuses = NULL;
+	if ((batch->flags & FLOW_BATCH_STREAM) == 0) {
+		statuses = memory_allocate(batch->selected_count * sizeof(*statuses));
+		if (statuses == NULL)
+			return FLOW_E_MEMORY;
+	}
+	flow_status status = FLOW_OK;
+	while (status == FLOW_OK && *first < batch->selected_count) {
+		uint32_t accepted = 0;
+		if (statuses != NULL)
+			memset(statuses, 0, batch->selected_count * sizeof(*statuses));
+		status = self->ops->write(self->writer, batch, *first, &accepted, statuses, &t->error);
+		if (accepted > batch->selected_count - *first)
+			status = error_set(&t->error, FLOW_E_PLUGIN, "the writer accepted more rows than it was given");
+		else if (statuses != NULL && accepted != 0 && status >= 0)
+			status = report_rows(self, batch, statuses, *first, *first + accepted) < 0 ? FLOW_E_FAILED : status;
+		if (status >= 0) {
+			*first += accepted;
+			self->retries = accepted != 0 ? 0 : self->retries;
+		}
+		if (status == FLOW_OK && accepted == 0)
+			status = FLOW_AGAIN;
+	}
+	memory_release(statuses);
+	if (status == FLOW_AGAIN && *first < batch->selected_count)
+		self->n->deadline = t->now + AGAIN_MOST;
+	return status < 0 ? write_failed(self, status) : *first == batch->selected_count ? FLOW_OK : status;
+}
+
+static flow_status
+write_batch(sink_self *self, const flow_batch *batch)
+{
+	if (batch == NULL || self->dry)
+		return FLOW_OK;
+	uint32_t first = 0;
+	flow_status status = self->held_count != 0 ? FLOW_AGAIN : write_rows(self, batch, &first);
+	return status == FLOW_AGAIN ? hold(self, batch, first) : status;
+}
+
+int
+sink_release_held(node *n)
+{
+	sink_self *self = self_of(n);
+	if (self->held_count == 0)
+		return 1;
+	if (!n->woken && n->task->now < n->deadline)
+		return 0;
+	n->woken = 0;
+	uint32_t done = 0;
+	flow_status status = FLOW_OK;
+	while (done < self->held_count && status == FLOW_OK) {
+		held_write *held = &self->held[done];
+		status = write_rows(self, held->batch, &held->first);
+		if (status == FLOW_OK) {
+			batch_release(held->batch);
+			done++;
+		}
+	}
+	self->held_count -= done;
+	n->task->held -= done;
+	memmove(self->held, self->held + done, self->held_count * sizeof(*self->held));
+	if (status < 0)
+		node_failed(n, status);
+	return status == FLOW_OK;
+}
+
+/* --- the driver ----------------------------------------------------------------------------------------------------- */
+
+static flow_status
+sink_open(node *n)
+{
+	sink_self *self = self_of(n);
+	flow_status status = encode_open(self);
+	flow_batch *raw = NULL;
+	if (status == FLOW_OK && !self->recovered)
+		status = encode_frame(self, 0, &raw);
+	if (status == FLOW_OK)
+		status = write_batch(self, raw);
+	batch_release(raw);
+	return status;
+}
+
+static flow_status
+sink_process(node *n, uint32_t input, const flow_batch *batch)
+{
+	(void)input;
+	sink_self *self = self_of(n);
+	uint64_t rejected = counter_get(&n->rejected);
+	flow_batch *raw = NULL;
+	flow_status status = FLOW_OK;
+	if (self->value != NULL)
+		status = encode_batch(self, batch, &raw);
+	if (status == FLOW_OK)
+		status = write_batch(self, self->value != NULL ? raw : batch);
+	batch_release(raw);
+	counter_add(&n->records_out, batch->selected_count - (counter_get(&n->rejected) - rejected));
+	return status;
+}
+
+static flow_status
+sink_end_input(node *n, uint32_t input)
+{
+	(void)input;
+	if (n->ended_inputs + 1 != n->input_count)
+		return FLOW_OK;
+	sink_self *self = self_of(n);
+	flow_batch *raw = NULL;
+	flow_status status = encode_frame(self, 1, &raw);
+	if (status == FLOW_OK)
+		status = write_batch(self, raw);
+	batch_release(raw);
+	return status;
+}
+
+static flow_status
+sink_barrier(node *n, task_report *report, int last)
+{
+	sink_self *self = self_of(n);
+	flow_error *error = &n->task->error;
+	if (self->dry)
+		return FLOW_OK;
+	if (!output_prepares(n->task->topology->run, self->stream))
+		return FLOW_CAN(self->ops, flush) ? self->ops->flush(self->writer, error) : FLOW_OK;
+	checkpoint_handle handle = { .output = flow_slice_of(self->stream->id), .task = n->task->index };
+	flow_status status = self->ops->prepare(self->writer, report->epoch, last, &handle.bytes, error);
+	return status < 0 ? status : report_handle(report, &handle);
+}
+
+static void
+sink_close(node *n)
+{
+	sink_self *self = self_of(n);
+	if (self != NULL)
+		encode_close(self);
+}
+
+const node_driver sink_driver = {
+	.open = sink_open,
+	.process = sink_process,
+	.end_input = sink_end_input,
+	.barrier = sink_barrier,
+	.close = sink_close,
+};
