@@ -4,6 +4,7 @@
 
 #include "expr/node.h"
 #include "expr/text.h"
+#include "flow_sdk/time.h"
 
 /* For each operator: is the order's sign (-1, 0, 1 at [0..2]) an answer of true? */
 static const uint8_t answers[6][3] = { { 0, 1, 0 }, { 1, 0, 1 }, { 1, 0, 0 }, { 1, 1, 0 }, { 0, 0, 1 }, { 0, 1, 1 } };
@@ -18,6 +19,8 @@ answer_of(uint8_t op, int order)
 static int
 compare_cells(uint8_t op, const flow_value *a, const flow_value *b)
 {
+	if (a->type == FLOW_INT64 && b->type == FLOW_INT64)
+		return answer_of(op, (a->as.int64 > b->as.int64) - (a->as.int64 < b->as.int64));
 	if (value_class_of(a) == value_class_of(b))
 		return answer_of(op, value_order(a, b));
 	return op == NODE_EQUAL ? 0 : op == NODE_UNEQUAL ? 1 : -1;
@@ -108,7 +111,7 @@ float64_kernel(const node *n, frame *f, slots s, uint32_t target)
 #define FIELD_LOOP(cell_type, condition)                                                                               \
 	for (uint32_t i = 0; i < s.count; i++) {                                                                           \
 		uint32_t slot = s.list[i];                                                                                     \
-		const flow_value *v = &f->records[slot][field];                                                                \
+		const flow_value *v = frame_field(f, slot, field);                                                                \
 		kept[k] = (uint16_t)slot;                                                                                      \
 		k += (uint32_t)((v->type == cell_type) & (condition));                                                         \
 	}
@@ -122,25 +125,27 @@ opposite(uint8_t op)
 	return table[op - NODE_EQUAL];
 }
 
+/* Integers, and what is stored as one: dates, and times and timestamps of the constant's unit. */
 static flow_status
 int64_field_filter(const node *n, frame *f, slots s, uint32_t target, int want, uint16_t *kept, uint32_t *count)
 {
 	(void)target;
 	uint32_t field = n->children[0]->index, k = 0;
+	uint8_t type = n->children[1]->constant.type;
 	int64_t constant = n->children[1]->constant.as.int64;
 	switch (want ? n->op : opposite(n->op)) {
 	case NODE_EQUAL:
-		FIELD_LOOP(FLOW_INT64, v->as.int64 == constant) break;
+		FIELD_LOOP(type, v->as.int64 == constant) break;
 	case NODE_UNEQUAL:
-		FIELD_LOOP(FLOW_INT64, v->as.int64 != constant) break;
+		FIELD_LOOP(type, v->as.int64 != constant) break;
 	case NODE_LESS:
-		FIELD_LOOP(FLOW_INT64, v->as.int64 < constant) break;
+		FIELD_LOOP(type, v->as.int64 < constant) break;
 	case NODE_LESS_EQUAL:
-		FIELD_LOOP(FLOW_INT64, v->as.int64 <= constant) break;
+		FIELD_LOOP(type, v->as.int64 <= constant) break;
 	case NODE_GREATER:
-		FIELD_LOOP(FLOW_INT64, v->as.int64 > constant) break;
+		FIELD_LOOP(type, v->as.int64 > constant) break;
 	default:
-		FIELD_LOOP(FLOW_INT64, v->as.int64 >= constant) break;
+		FIELD_LOOP(type, v->as.int64 >= constant) break;
 	}
 	*count = k;
 	return FLOW_OK;
@@ -181,7 +186,7 @@ string_field_filter(const node *n, frame *f, slots s, uint32_t target, int want,
 	int equal_wanted = (n->op == NODE_EQUAL) == want;
 	for (uint32_t i = 0; i < s.count; i++) {
 		uint32_t slot = s.list[i];
-		const flow_value *v = &f->records[slot][field];
+		const flow_value *v = frame_field(f, slot, field);
 		kept[k] = (uint16_t)slot;
 		if (v->type != FLOW_STRING)
 			continue;
@@ -202,7 +207,7 @@ field_filter(const node *n, frame *f, slots s, uint32_t target, int want, uint16
 	flow_status status = FLOW_OK;
 	for (uint32_t i = 0; i < s.count && status == FLOW_OK; i++) {
 		uint32_t slot = s.list[i];
-		const flow_value *v = &f->records[slot][field];
+		const flow_value *v = frame_field(f, slot, field);
 		kept[k] = (uint16_t)slot;
 		if (v->type == FLOW_NULL)
 			continue;
@@ -235,10 +240,27 @@ mirrored(uint8_t op)
 	return table[op - NODE_EQUAL];
 }
 
+/* A time or timestamp takes the other side's unit if that is the same moment. */
+static void
+match_unit(const node *field, node *constant)
+{
+	int64_t number, again;
+	uint8_t unit = field->type.unit, own = constant->constant.unit;
+	if (field->type.kind != constant->type.kind || unit == own ||
+	    (field->type.kind != FLOW_KIND_TIMESTAMP && field->type.kind != FLOW_KIND_TIME) ||
+	    flow_convert_unit(constant->constant.as.int64, own, unit, &number) != FLOW_OK ||
+	    flow_convert_unit(number, unit, own, &again) != FLOW_OK || again != constant->constant.as.int64)
+		return;
+	constant->constant.as.int64 = number;
+	constant->constant.unit = unit;
+	constant->type.unit = unit;
+}
+
 /* An int64 constant beside a float64 becomes a double if that is the same number. */
 static void
 match_constant(const node *field, node *constant)
 {
+	match_unit(field, constant);
 	if (!is_float64(&field->type) || constant->constant.type != FLOW_INT64)
 		return;
 	flow_value number = flow_float64((double)constant->constant.as.int64);
@@ -260,6 +282,24 @@ constant_to_the_right(node *n)
 	n->op = mirrored(n->op);
 }
 
+/* Can a cell of the type be compared with the constant by as.int64 alone? */
+static int
+is_stored_int64(const value_type *type, const flow_value *constant)
+{
+	switch (constant->type) {
+	case FLOW_INT64:
+		return is_int64(type);
+	case FLOW_DATE:
+		return type->kind == FLOW_KIND_DATE;
+	case FLOW_TIME:
+		return type->kind == FLOW_KIND_TIME && type->unit == constant->unit;
+	case FLOW_TIMESTAMP:
+		return type->kind == FLOW_KIND_TIMESTAMP && type->unit == constant->unit;
+	default:
+		return 0;
+	}
+}
+
 static void
 choose_filter(node *n)
 {
@@ -267,7 +307,7 @@ choose_filter(node *n)
 	if (a->op != NODE_FIELD || !b->folded || b->constant.type == FLOW_NULL)
 		return;
 	n->filter = field_filter;
-	if (is_int64(&a->type) && b->constant.type == FLOW_INT64)
+	if (is_stored_int64(&a->type, &b->constant))
 		n->filter = int64_field_filter;
 	else if (is_float64(&a->type) && b->constant.type == FLOW_FLOAT64 && !isnan(b->constant.as.float64))
 		n->filter = float64_field_filter;
@@ -325,9 +365,23 @@ between_kernel(const node *n, frame *f, slots s, uint32_t target)
 	return status;
 }
 
+#define SHORT_SET 8 /* up to here one look at each string is faster than a search */
+
+static int
+short_set_contains(const node *n, const flow_value *v)
+{
+	for (uint32_t i = 0; i < n->set_count; i++)
+		if (n->set[i].type == FLOW_STRING && n->set[i].size == v->size &&
+		    memcmp(n->set[i].as.text, v->as.text, v->size) == 0)
+			return 1;
+	return 0;
+}
+
 static int
 set_contains(const node *n, const flow_value *v)
 {
+	if (v->type == FLOW_STRING && n->set_count <= SHORT_SET)
+		return short_set_contains(n, v);
 	uint32_t low = 0, high = n->set_count;
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;

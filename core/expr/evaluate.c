@@ -55,8 +55,8 @@ slot_fail(frame *f, const node *n, uint32_t slot, flow_status status, const char
 		return error_set(f->error, status, "%s", text);
 	f->failed[slot] = 1;
 	f->failures++;
-	f->statuses[f->rows[slot]] = status;
-	return keep_reason(f, f->rows[slot], text, size);
+	f->statuses[frame_row(f, slot)] = status;
+	return keep_reason(f, frame_row(f, slot), text, size);
 }
 
 static int
@@ -113,7 +113,7 @@ field_kernel(const node *n, frame *f, slots s, uint32_t target)
 {
 	flow_value *to = frame_register(f, target);
 	for (uint32_t i = 0; i < s.count; i++)
-		to[s.list[i]] = f->records[s.list[i]][n->index];
+		to[s.list[i]] = *frame_field(f, s.list[i], n->index);
 	return FLOW_OK;
 }
 
@@ -190,7 +190,7 @@ is_filter(const node *n, frame *f, slots s, uint32_t target, int want, uint16_t 
 	for (uint32_t i = 0; i < s.count; i++) {
 		uint32_t slot = s.list[i];
 		kept[k] = (uint16_t)slot;
-		k += (f->records[slot][child->index].type == FLOW_NULL) == null_wanted;
+		k += (frame_field(f, slot, child->index)->type == FLOW_NULL) == null_wanted;
 	}
 	*count = k;
 	return FLOW_OK;

@@ -180,8 +180,10 @@ static flow_status
 frame_start(frame *f, const flow_expression *expression, const flow_batch *batch, flow_builder *memory,
             flow_status *statuses, flow_slice *reasons, flow_error *error)
 {
-	memset(f, 0, offsetof(frame, rows));
+	memset(f, 0, offsetof(frame, gathered));
 	f->batch = batch;
+	f->fields = expression->input->field_count;
+	f->null_record = expression->null_record;
 	f->memory = memory;
 	f->statuses = statuses;
 	f->reasons = reasons;
@@ -195,20 +197,19 @@ frame_start(frame *f, const flow_expression *expression, const flow_batch *batch
 	return FLOW_OK;
 }
 
-/* Takes the selected rows from `first` on into the frame. */
+/* Makes the selected rows from `first` on the frame's block. */
 static void
-frame_block(frame *f, const flow_expression *expression, uint32_t first)
+frame_block(frame *f, uint32_t first)
 {
 	const flow_batch *batch = f->batch;
-	uint32_t left = batch->selected_count - first, fields = expression->input->field_count;
+	uint32_t left = batch->selected_count - first;
+	if (f->failures != 0)
+		memset(f->failed, 0, sizeof(f->failed));
+	f->first = first;
 	f->count = left < BLOCK_ROWS ? left : BLOCK_ROWS;
-	for (uint32_t i = 0; i < f->count; i++) {
-		uint32_t row = batch->selection == NULL ? first + i : batch->selection[first + i];
-		const flow_value *v = &batch->value[row];
-		f->rows[i] = row;
-		f->records[i] = v->type == FLOW_RECORD && v->size >= fields ? v->as.record : expression->null_record;
-	}
-	memset(f->failed, 0, f->count);
+	f->values = batch->selection == NULL ? batch->value + first : f->gathered;
+	for (uint32_t i = 0; i < f->count && batch->selection != NULL; i++)
+		f->gathered[i] = batch->value[batch->selection[first + i]];
 }
 
 /* Gives back what the builder's chunk was used for, if nothing else came after it. */
@@ -234,11 +235,11 @@ expression_evaluate(const flow_expression *expression, const flow_batch *batch, 
 	flow_status status = frame_start(&f, expression, batch, memory, statuses, reasons, error);
 	struct mark after = { memory->next, memory->end };
 	for (uint32_t first = 0; first < batch->selected_count && status == FLOW_OK; first += BLOCK_ROWS) {
-		frame_block(&f, expression, first);
+		frame_block(&f, first);
 		status = root->evaluate(root, &f, (slots){ every_slot, f.count }, 0);
 		const flow_value *cells = frame_register(&f, 0);
 		for (uint32_t i = 0; i < f.count && status == FLOW_OK; i++)
-			results[f.rows[i]] = f.failed[i] ? flow_null() : cells[i];
+			results[frame_row(&f, i)] = f.failed[i] ? flow_null() : cells[i];
 	}
 	if (memory->next == after.next && memory->end == after.end)
 		forget_memory(memory, before); /* only registers were made: they are done with */
@@ -252,6 +253,31 @@ not_a_filter(const flow_expression *expression, flow_error *error)
 	expression_print(expression, text, sizeof(text));
 	return error_set(error, FLOW_E_TYPE, "the condition \"%s\" is %s, not bool", text,
 	                 kind_name(expression->root->type.kind));
+}
+
+static uint32_t
+drop_failed(const frame *f, uint16_t *kept, uint32_t count)
+{
+	uint32_t k = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		kept[k] = kept[i];
+		k += !f->failed[kept[i]];
+	}
+	return k;
+}
+
+/* `rows` may lie in the batch's own selection: it is written behind what is read. */
+static uint32_t
+rows_of_slots(const frame *f, const uint16_t *kept, uint32_t count, uint32_t *rows)
+{
+	if (f->batch->selection != NULL) {
+		for (uint32_t i = 0; i < count; i++)
+			rows[i] = f->batch->selection[f->first + kept[i]];
+		return count;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		rows[i] = f->first + kept[i];
+	return count;
 }
 
 static flow_status
@@ -270,12 +296,12 @@ expression_select(const flow_expression *expression, const flow_batch *batch, fl
 	flow_status status = frame_start(&f, expression, batch, memory, statuses, reasons, error);
 	for (uint32_t first = 0; first < batch->selected_count && status == FLOW_OK; first += BLOCK_ROWS) {
 		uint32_t kept_count = 0, failures = f.failures;
-		frame_block(&f, expression, first);
+		frame_block(&f, first);
 		status = root->filter(root, &f, (slots){ every_slot, f.count }, 0, 1, kept, &kept_count);
-		for (uint32_t i = 0; i < kept_count && status == FLOW_OK; i++) {
-			selection[selected] = f.rows[kept[i]];
-			selected += failures == f.failures || !f.failed[kept[i]];
-		}
+		if (failures != f.failures)
+			kept_count = drop_failed(&f, kept, kept_count);
+		if (status == FLOW_OK)
+			selected += rows_of_slots(&f, kept, kept_count, selection + selected);
 	}
 	if (f.failures == 0)
 		forget_memory(memory, before); /* no reason lies in it */

@@ -108,23 +108,26 @@ struct node {
 	uint32_t set_has_null;
 };
 
-/* One evaluation of one block. */
+/* One evaluation, block by block. */
 struct frame {
 	const flow_batch *batch;
 	flow_builder *memory;
 	flow_value *registers;
 	uint32_t stride; /* cells of a register */
+	uint32_t first;  /* the block's first row, counted among the selected ones */
 	uint32_t count;  /* slots in this block */
-	flow_status *statuses; /* as in flow_expressions.evaluate */
+	uint32_t fields; /* of the input */
+	const flow_value *values;      /* the rows of this block, one a slot */
+	const flow_value *null_record; /* stands for rows without a value */
+	flow_status *statuses;         /* as in flow_expressions.evaluate */
 	flow_slice *reasons;
 	flow_error *error;
 	int64_t now;         /* read at the first use; 0: not yet */
 	const char *message; /* why the last row function failed */
 	char message_text[160];
 	uint32_t failures;
-	uint32_t rows[BLOCK_ROWS];
-	const flow_value *records[BLOCK_ROWS];
 	uint8_t failed[BLOCK_ROWS];
+	flow_value gathered[BLOCK_ROWS]; /* `values`, where a selection has scattered them */
 };
 
 extern const uint16_t every_slot[BLOCK_ROWS]; /* 0, 1, 2 ... */
@@ -133,6 +136,19 @@ static inline flow_value *
 frame_register(frame *f, uint32_t number)
 {
 	return f->registers + (uint64_t)number * f->stride;
+}
+
+static inline uint32_t
+frame_row(const frame *f, uint32_t slot)
+{
+	return f->batch->selection == NULL ? f->first + slot : f->batch->selection[f->first + slot];
+}
+
+static inline const flow_value *
+frame_field(const frame *f, uint32_t slot, uint32_t field)
+{
+	const flow_value *v = &f->values[slot];
+	return &(v->type == FLOW_RECORD && v->size >= f->fields ? v->as.record : f->null_record)[field];
 }
 
 /* The cells of an operand: cells[slot & mask]; a constant has mask 0. */

@@ -97,13 +97,12 @@ child_places(compiler *c, node *n, uint32_t first, uint32_t step)
 static void
 constant_frame(compiler *c, frame *f, flow_value *registers)
 {
-	memset(f, 0, offsetof(frame, rows));
+	memset(f, 0, offsetof(frame, gathered));
 	f->memory = &c->constants.builder;
 	f->registers = registers;
 	f->stride = 1;
 	f->count = 1;
 	f->error = c->error;
-	f->failed[0] = 0;
 }
 
 static int
