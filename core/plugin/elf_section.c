@@ -143,7 +143,7 @@ elf_section_read(int descriptor, const char *name, uint64_t limit, char **bytes,
 	if (status == FLOW_OK)
 		status = read_section_header(&file, file.header.e_shstrndx, &file.names, error);
 	for (uint32_t i = 1; status == FLOW_OK && i < file.header.e_shnum; i++) {
-		Elf64_Shdr section;
+		Elf64_Shdr section = { 0 };
 		int same = 0;
 		status = read_section_header(&file, i, &section, error);
 		if (status == FLOW_OK)

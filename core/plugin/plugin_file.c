@@ -160,8 +160,8 @@ read_section(const char *file, char **text, uint64_t *size, flow_error *error)
 flow_status
 plugin_file_read_manifest(arena *a, plugin_entry *entry, flow_error *error)
 {
-	char *text;
-	uint64_t size;
+	char *text = NULL;
+	uint64_t size = 0;
 	flow_status status = read_section(entry->file, &text, &size, error);
 	if (status != FLOW_OK)
 		return status;

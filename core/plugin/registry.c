@@ -162,12 +162,14 @@ add_folder(registry *r, const char *name, int must, flow_error *error)
 	int count = scandir(folder, &items, is_shared_object, alphasort);
 	if (count < 0)
 		return must ? error_set(error, status_of_errno(errno), "plugin folder %s: %s", name, strerror(errno)) : FLOW_OK;
+	flow_status status = FLOW_E_MEMORY;
 	const char **folders = memory_reallocate(r->folders, (r->folder_count + 1) * sizeof(*folders));
-	flow_status status = folders == NULL ? error_set(error, FLOW_E_MEMORY, "out of memory") : FLOW_OK;
-	if (status == FLOW_OK) {
+	if (folders != NULL) {
 		r->folders = folders;
 		r->folders[r->folder_count++] = folder;
 		status = add_folder_files(r, folder, items, count, error);
+	} else {
+		error_set(error, status, "out of memory");
 	}
 	for (int i = 0; i < count; i++)
 		free(items[i]);

@@ -227,7 +227,7 @@ flow_manifest_digest(flow_slice manifest)
 	const char *member = manifest.data + manifest.size - tail;
 	const char *digest = member + sizeof(digest_member) - 1;
 	if (memcmp(member, digest_member, sizeof(digest_member) - 1) != 0 ||
-		memcmp(digest + FLOW_MANIFEST_DIGEST_SIZE, "\"}", 2))
+		memcmp(digest + FLOW_MANIFEST_DIGEST_SIZE, "\"}", 2) != 0)
 		return NULL;
 	char expected[FLOW_MANIFEST_DIGEST_SIZE + 1];
 	snprintf(expected, sizeof(expected), "%016llx",
