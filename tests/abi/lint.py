@@ -14,6 +14,7 @@ import sys
 
 ROOMS = ["base", "options", "config", "plugin", "expr", "graph", "state", "runtime", "transfer", "http", "host"]
 LINE_MAX = 160  # 120 is the aim; a line may run over a little
+TEST_LINE_MAX = 220  # inputs and expected outputs may stand on one line
 FILE_MAX = 1000
 
 
@@ -155,8 +156,9 @@ def check_style(source):
         if len(lines) > FILE_MAX:
             findings.append(f"{label}: {len(lines)} lines; one subject a file, at most {FILE_MAX}")
         for number, line in enumerate(lines, 1):
-            if len(line.expandtabs(4)) > LINE_MAX:
-                findings.append(f"{label}:{number}: longer than {LINE_MAX} columns")
+            limit = TEST_LINE_MAX if "tests" in label.parts else LINE_MAX
+            if len(line.expandtabs(4)) > limit:
+                findings.append(f"{label}:{number}: longer than {limit} columns")
             if line != line.rstrip():
                 findings.append(f"{label}:{number}: blanks at the end")
             if re.search(r"\b(TODO|FIXME|XXX)\b", line):
