@@ -4,6 +4,7 @@
 #include "csv.h"
 #include "flow_sdk/cell.h"
 #include "flow_sdk/plugin.h"
+#include "flow_sdk/text.h"
 
 
 /* --- options --------------------------------------------------------------------------------------------------------- */
@@ -256,11 +257,15 @@ check_names(const csv_serde *s, const csv_line *line, flow_error *error)
 	if (line->count > CSV_MAX_COLUMNS)
 		return flow_fail(s->host, error, FLOW_E_LIMIT, "csv: the first record has %u fields; at most %d columns are read", line->count,
 		                 CSV_MAX_COLUMNS);
-	for (uint32_t i = 0; s->format.header && i < line->count; i++)
+	for (uint32_t i = 0; s->format.header && i < line->count; i++) {
+		flow_slice name = line->fields[i];
+		if (flow_utf8_check(name.data, name.size) != name.size)
+			return flow_fail(s->host, error, FLOW_E_DECODE, "csv: the name of column %u in the header is not valid UTF-8", i + 1);
 		for (uint32_t k = 0; k < i; k++)
-			if (line->fields[i].size != 0 && flow_slice_equal(line->fields[i], line->fields[k]))
-				return flow_fail(s->host, error, FLOW_E_DECODE, "csv: column \"%.*s\" stands twice in the header",
-				                 (int)line->fields[i].size, line->fields[i].data);
+			if (name.size != 0 && flow_slice_equal(name, line->fields[k]))
+				return flow_fail(s->host, error, FLOW_E_DECODE, "csv: column \"%.*s\" stands twice in the header", (int)name.size,
+				                 name.data);
+	}
 	return FLOW_OK;
 }
 

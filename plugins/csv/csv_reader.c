@@ -250,12 +250,16 @@ read_header(struct flow_decoder *d, flow_window *window, flow_error *error)
 	int cut = csv_line_cut(d->format, rest, window->final != 0, &line);
 	if (cut == CSV_LINE_MEMORY)
 		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
-	if (cut == CSV_LINE_OPEN || (cut == CSV_LINE_CUT && rest.size > d->format->max_record))
-		return flow_fail(host, error, FLOW_E_DECODE, "%s:%llu: the header %s", d->place, (unsigned long long)(lines + 1),
-		                 cut == CSV_LINE_OPEN ? "opens a quote that is not closed" : "is longer than max_record");
-	if (cut == CSV_LINE_CUT)
+	uint64_t size = cut == CSV_LINE_WHOLE ? line.size : rest.size;
+	int over = size > d->format->max_record + 1; /* the line feed does not count */
+	if (cut == CSV_LINE_CUT && !over)
 		return FLOW_OK;
-	flow_status status = take_header(d, &line, error);
+	flow_status status = FLOW_E_DECODE;
+	if (cut != CSV_LINE_WHOLE || over)
+		flow_fail(host, error, status, "%s:%llu: the header %s", d->place, (unsigned long long)(lines + 1),
+		          over ? "is longer than max_record" : "opens a quote that is not closed");
+	else
+		status = take_header(d, &line, error);
 	window->consumed = skipped + line.size;
 	d->state.line += lines + line.lines;
 	d->state.header_done = status == FLOW_OK;

@@ -298,9 +298,9 @@ json_encode(flow_encoder *e, const flow_batch *batch, int use_key, flow_buffer *
 {
 	const flow_value *column = use_key ? batch->key : batch->value;
 	const json_format *format = &e->serde->format;
-	struct output out = { buffer->data + buffer->size, buffer->data + buffer->capacity, buffer };
-	if (buffer->data == NULL && !make_room(&out, FLOW_NUMBER_TEXT_MAX))
+	if (flow_buffer_reserve(buffer, FLOW_NUMBER_TEXT_MAX) == NULL)
 		return flow_fail(e->serde->host, error, FLOW_E_MEMORY, "json: out of memory for the output");
+	struct output out = { buffer->data + buffer->size, buffer->data + buffer->capacity, buffer };
 	for (FLOW_ROWS(batch, i)) {
 		uint64_t before = (uint64_t)(out.at - buffer->data);
 		flow_status status = put_value(format, &out, e->node, &column[flow_row(batch, i)], 0);

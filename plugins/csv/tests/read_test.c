@@ -365,6 +365,7 @@ what_cannot_work_is_refused_at_once(void **state)
 	check_refused(OPTIONS("fields.a=\"list<int64>\""), "a\n", "fields.a");
 	check_refused(OPTIONS("fields.c=int64"), "a,b\n1,2\n", "no such column; it has: a b");
 	check_refused(NULL, "a,b,a\n", "twice");
+	check_refused(NULL, "a,\xfe\n", "UTF-8");
 	check_refused(NULL, "a,\"b\n", "not closed");
 }
 
