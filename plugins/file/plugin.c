@@ -106,7 +106,10 @@ describe_input(flow_system *system, const flow_stream_request *request, flow_str
                flow_error *error)
 {
 	description->bounded = 1;
-	description->sample = !path_is_stream(flow_option_text(request->options, "path").data);
+	const flow_option_value *paths = flow_option_get(request->options, "path");
+	description->sample = 1; /* but what is read of a pipe is gone */
+	for (uint64_t i = 0; i < paths->entry_count; i++)
+		description->sample &= !path_is_stream(paths->entries[i]->value->text.data);
 	description->partition_count = FLOW_PARTITIONS_UNKNOWN;
 	if (request->offline)
 		return FLOW_OK;

@@ -1,0 +1,195 @@
+/* What plans print: text, JSON, DOT, Mermaid; the same bytes each time, and no secret. */
+#include <jansson.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/plan_text.h"
+
+#define CONF                                                                                                           \
+	"application: { name = \"late\"; parallelism = 2; workers = 2; default_system = \"local\";\n"                          \
+	"systems: { files: { type = \"file\"; password = \"hunter2\"; }; local: { type = \"messaging\"; }; };\n"               \
+	"inputs: { flights: { system = \"files\"; path = \"data/flights.csv\"; bounded = true; serde: { type = \"csv\"; types: { carrier = " \
+	"\"string\"; delay = \"int64?\"; t = \"timestamp\"; tail = \"string\"; }; }; }; };\n"                                  \
+	"outputs: { out: { system = \"local\"; serde: { key = \"string\"; value = \"json\"; }; promise = \"resumable\"; }; };\n" \
+	"flow: ( { name = \"delayed\"; from = \"flights\"; where = \"delay > 15\"; },\n"                                       \
+	"{ name = \"by\"; key_by = \"carrier\"; },\n"                                                                          \
+	"{ name = \"counts\"; window: { tumbling = \"1h\"; time = \"t\"; out_of_order = \"1d\"; }; aggregate: { n = \"count(*)\"; m = " \
+	"\"avg(delay)\"; }; to = \"out\"; } ); };\n"
+
+static void
+given_a_plan_when_printed_as_text_then_everything_that_runs_is_told(void **state)
+{
+	plan_text *t = *state;
+	char head[128];
+	snprintf(head, sizeof(head), "job late, plan %s\n", plan_text_plan(t, CONF)->id);
+	const char *text = plan_text_printed(t, plan_print_text);
+	assert_memory_equal(text, head, strlen(head));
+	assert_string_equal(
+	    text + strlen(head),
+	    "ends when its inputs end; keeps state; parallelism 2 of at most 128, 2 workers\n"
+	    "\nstreams\n"
+	    "  in  flights: files (file), csv, bounded, 3 of 4 fields read\n"
+	    "      record(carrier:string,delay:int64?,t:timestamp,tail:string)\n"
+	    "  out out: local (messaging), key string, json, resumable\n"
+	    "      record(key:string,n:int64)\n"
+	    "\nstages\n"
+	    "  stage 0, 1 task\n"
+	    "    flights: read flights\n"
+	    "    delayed: where delay > 15\n"
+	    "      non_keyed: record(carrier:string,delay:int64?,t:timestamp,tail:string)\n"
+	    "    counts_time: event time t, out of order by 1d\n"
+	    "    by: key by carrier\n"
+	    "      keyed: record(carrier:string,delay:int64?,t:timestamp,tail:string) by string\n"
+	    "  stage 1, 2 tasks by key\n"
+	    "    counts: aggregate n, m, late records: fail\n"
+	    "      from by by key, exactly once\n"
+	    "      state: count and timers\n"
+	    "      keyed: record(key:string,n:int64) by string\n"
+	    "    out: write out\n"
+	    "      from counts, exactly once\n"
+	    "\nconfiguration\n"
+	    "  job.default_system = \"local\"  # flowd.conf:1\n"
+	    "  job.parallelism = 2  # flowd.conf:1\n"
+	    "  job.workers = 2  # flowd.conf:1\n"
+	    "  operators.counts.aggregate.m = \"avg(delay)\"  # flowd.conf:7\n"
+	    "  operators.counts.aggregate.n = \"count(*)\"  # flowd.conf:7\n"
+	    "  operators.counts.window.out_of_order = \"1d\"  # flowd.conf:7\n"
+	    "  operators.counts.window.time = \"t\"  # flowd.conf:7\n"
+	    "  operators.counts.window.tumbling = \"1h\"  # flowd.conf:7\n"
+	    "  operators.delayed.where = \"delay > 15\"  # flowd.conf:5\n"
+	    "  streams.flights.bounded = true  # flowd.conf:3\n"
+	    "  streams.flights.path = \"data/flights.csv\"  # flowd.conf:3\n"
+	    "  streams.flights.serde.type = \"csv\"  # flowd.conf:3\n"
+	    "  streams.flights.serde.types.carrier = \"string\"  # flowd.conf:3\n"
+	    "  streams.flights.serde.types.delay = \"int64?\"  # flowd.conf:3\n"
+	    "  streams.flights.serde.types.t = \"timestamp\"  # flowd.conf:3\n"
+	    "  streams.flights.serde.types.tail = \"string\"  # flowd.conf:3\n"
+	    "  streams.flights.system = \"files\"  # flowd.conf:3\n"
+	    "  streams.out.promise = \"resumable\"  # flowd.conf:4\n"
+	    "  streams.out.serde.key = \"string\"  # flowd.conf:4\n"
+	    "  streams.out.serde.value = \"json\"  # flowd.conf:4\n"
+	    "  streams.out.system = \"local\"  # flowd.conf:4\n"
+	    "  systems.files.password = ********  # flowd.conf:2\n"
+	    "  systems.files.type = \"file\"  # flowd.conf:2\n"
+	    "  systems.local.type = \"messaging\"  # flowd.conf:2\n");
+}
+
+static const char *
+text_at(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+	return text == NULL ? "" : text;
+}
+
+static void
+given_a_plan_when_printed_as_json_then_it_is_json_with_types_places_and_no_secret(void **state)
+{
+	plan_text *t = *state;
+	const plan *p = plan_text_plan(t, CONF);
+	const char *text = plan_text_printed(t, plan_print_json);
+	assert_null(strstr(text, "hunter2"));
+	json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	assert_non_null(root);
+	assert_string_equal(text_at(root, "id"), p->id);
+	assert_string_equal(text_at(root, "state_id"), p->state_id);
+	assert_string_equal(text_at(root, "state_store"), "rocksdb");
+	const json_t *counts = json_array_get(json_object_get(root, "operators"), 4);
+	assert_string_equal(text_at(counts, "name"), "counts");
+	assert_string_equal(text_at(counts, "schema"), "record(key:string,n:int64)");
+	assert_string_equal(text_at(counts, "place"), "flowd.conf:7");
+	assert_string_equal(text_at(json_array_get(json_object_get(counts, "states"), 0), "layout"), "count:i64");
+	const json_t *flights = json_array_get(json_object_get(root, "streams"), 0);
+	assert_string_equal(text_at(json_object_get(flights, "options"), "path"), "data/flights.csv");
+	assert_int_equal(json_array_size(json_object_get(flights, "fields_read")), 3);
+	const json_t *edge = json_array_get(json_object_get(root, "edges"), 3);
+	assert_string_equal(text_at(edge, "partitioning"), "key");
+	assert_string_equal(text_at(edge, "delivery"), "exactly once");
+	assert_int_equal(json_array_size(json_object_get(root, "stages")), 2);
+	json_decref(root);
+}
+
+static void
+given_a_plan_when_printed_for_graphviz_then_stages_are_clusters(void **state)
+{
+	plan_text *t = *state;
+	plan_text_plan(t, CONF);
+	assert_string_equal(plan_text_printed(t, plan_print_dot),
+	                    "digraph plan {\n  rankdir=LR;\n  node [shape=box];\n"
+	                    "  subgraph cluster_0 {\n    label=\"stage 0, 1 task\";\n"
+	                    "    o0 [label=\"read flights\", style=rounded];\n    o1 [label=\"where delay > 15\"];\n"
+	                    "    o2 [label=\"event time t\", style=rounded];\n    o3 [label=\"key by carrier\", style=rounded];\n  }\n"
+	                    "  subgraph cluster_1 {\n    label=\"stage 1, 2 tasks\";\n    o4 [label=\"aggregate n, m\"];\n"
+	                    "    o5 [label=\"write out\", style=rounded];\n  }\n"
+	                    "  o0 -> o1;\n  o1 -> o2;\n  o2 -> o3;\n  o3 -> o4 [label=\"key\"];\n  o4 -> o5;\n}\n");
+}
+
+static void
+given_a_plan_when_printed_for_mermaid_then_special_characters_are_entities(void **state)
+{
+	plan_text *t = *state;
+	plan_text_plan(t, CONF);
+	assert_string_equal(plan_text_printed(t, plan_print_mermaid),
+	                    "flowchart LR\n  subgraph s0[\"stage 0, 1 task\"]\n    o0[\"read flights\"]\n"
+	                    "    o1[\"where delay #gt; 15\"]\n    o2[\"event time t\"]\n    o3[\"key by carrier\"]\n  end\n"
+	                    "  subgraph s1[\"stage 1, 2 tasks\"]\n    o4[\"aggregate n, m\"]\n    o5[\"write out\"]\n  end\n"
+	                    "  o0 --> o1\n  o1 --> o2\n  o2 --> o3\n  o3 -->|key| o4\n  o4 --> o5\n");
+}
+
+static const char *
+printed_once(const char *file)
+{
+	void *state = NULL;
+	plan_text_setup(&state);
+	plan_text *t = state;
+	config_text_write(file, CONF, strlen(CONF));
+	assert_true(config_load(t->text.config, file));
+	t->graph = graph_from_config(t->text.config, t->registry);
+	t->plan = plan_create(t->text.config, t->registry, t->graph, 0);
+	assert_non_null(t->plan);
+	const char *text = strdup(strcmp(file, "flowd.conf") == 0 ? plan_text_printed(t, plan_print_json) : t->plan->id);
+	plan_text_teardown(&state);
+	return text;
+}
+
+static void
+given_one_configuration_when_planned_a_hundred_times_in_any_locale_then_the_bytes_are_equal(void **state)
+{
+	(void)state;
+	const char *first = printed_once("flowd.conf");
+	setlocale(LC_ALL, "C.UTF-8");
+	for (int i = 0; i < 100; i++) {
+		if (i == 50)
+			setenv("TZ", "Asia/Tokyo", 1);
+		const char *again = printed_once("flowd.conf");
+		assert_string_equal(first, again);
+		free((void *)again);
+	}
+	free((void *)first);
+}
+
+static void
+given_one_configuration_in_another_folder_when_planned_then_the_id_is_equal(void **state)
+{
+	(void)state;
+	const char *here = printed_once("other.conf"), *there = printed_once("parts/other.conf");
+	assert_string_equal(here, there);
+	free((void *)here);
+	free((void *)there);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, plan_text_setup, plan_text_teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(given_a_plan_when_printed_as_text_then_everything_that_runs_is_told),
+		TEST(given_a_plan_when_printed_as_json_then_it_is_json_with_types_places_and_no_secret),
+		TEST(given_a_plan_when_printed_for_graphviz_then_stages_are_clusters),
+		TEST(given_a_plan_when_printed_for_mermaid_then_special_characters_are_entities),
+		cmocka_unit_test(given_one_configuration_when_planned_a_hundred_times_in_any_locale_then_the_bytes_are_equal),
+		cmocka_unit_test(given_one_configuration_in_another_folder_when_planned_then_the_id_is_equal),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
