@@ -25,6 +25,8 @@ bind_pass(const flow_function_input *input, flow_function_plan *plan, void **bin
 {
 	struct bound *bound = flow_new(fixture_host, sizeof(*bound));
 	*binding = bound;
+	if (bound == NULL)
+		return NULL;
 	for (uint32_t i = 0; i < input->schema->field_count && i < FIELDS; i++)
 		bound->passes[i] = (int32_t)i;
 	plan->outputs[0] = input->schema;
@@ -46,14 +48,14 @@ unbind(void *binding)
 #define PARAMETERS                                                                                                     \
 	const flow_host *host, const flow_options *options, const flow_function_input *const *inputs, uint32_t input_count,    \
 	    flow_function_plan *plan, void **binding, flow_error *error
+#define NO_MEMORY flow_fail(fixture_host, error, FLOW_E_MEMORY, "out of memory")
 #define UNUSED ((void)host, (void)options, (void)input_count, (void)error)
 
 static flow_status
 pass_bind(PARAMETERS)
 {
 	UNUSED;
-	bind_pass(inputs[0], plan, binding);
-	return FLOW_OK;
+	return bind_pass(inputs[0], plan, binding) == NULL ? NO_MEMORY : FLOW_OK;
 }
 
 static flow_status
@@ -66,9 +68,10 @@ where_bind(PARAMETERS)
 	if (status != FLOW_OK)
 		return status;
 	struct bound *bound = bind_pass(inputs[0], plan, binding);
-	expressions()->fields(condition, bound->reads);
+	if (bound != NULL)
+		expressions()->fields(condition, bound->reads);
 	expressions()->release(condition);
-	return FLOW_OK;
+	return bound == NULL ? NO_MEMORY : FLOW_OK;
 }
 
 static const flow_state_declaration state = {
@@ -82,8 +85,14 @@ aggregate_bind(PARAMETERS)
 {
 	UNUSED;
 	struct bound *bound = bind_pass(inputs[0], plan, binding);
+	if (bound == NULL)
+		return NO_MEMORY;
 	flow_slice time = flow_option_text(options, "window.time");
 	bound->output = fixture_type("record(key:string,n:int64)");
+	if (bound->output == NULL) {
+		unbind(bound);
+		return NO_MEMORY;
+	}
 	plan->outputs[0] = bound->output;
 	plan->passes = NULL;
 	plan->keeps_key = inputs[0]->stream == FLOW_STREAM_KEYED;
@@ -103,6 +112,8 @@ write_bind(PARAMETERS)
 {
 	UNUSED;
 	struct bound *bound = bind_pass(inputs[0], plan, binding);
+	if (bound == NULL)
+		return NO_MEMORY;
 	snprintf(bound->table, sizeof(bound->table), "%s", flow_option_text(options, "write_table").data);
 	bound->tables[0] = bound->table;
 	plan->writes_tables = bound->tables;
@@ -120,6 +131,8 @@ join_bind(PARAMETERS)
 	if (status != FLOW_OK)
 		return status;
 	struct bound *bound = bind_pass(inputs[0], plan, binding);
+	if (bound == NULL)
+		return NO_MEMORY;
 	snprintf(bound->table, sizeof(bound->table), "%s", flow_option_text(options, "join_table").data);
 	bound->tables[0] = bound->table;
 	plan->reads_tables = bound->tables;
@@ -131,7 +144,8 @@ static flow_status
 sink_all_bind(PARAMETERS)
 {
 	UNUSED;
-	bind_pass(inputs[0], plan, binding);
+	if (bind_pass(inputs[0], plan, binding) == NULL)
+		return NO_MEMORY;
 	plan->outputs[0] = NULL;
 	plan->passes = NULL;
 	return FLOW_OK;
@@ -142,7 +156,8 @@ sink_all_bind(PARAMETERS)
 	{                                                                                                                      \
 		UNUSED;                                                                                                            \
 		struct bound *bound = bind_pass(inputs[0], plan, binding);                                                         \
-		(void)bound;                                                                                                       \
+		if (bound == NULL)                                                                                                 \
+			return NO_MEMORY;                                                                                              \
 		__VA_ARGS__;                                                                                                       \
 		return FLOW_OK;                                                                                                    \
 	}

@@ -33,6 +33,8 @@ open_serde(const flow_host *host, const flow_options *options, uint32_t use, flo
 		return flow_fail(host, error, FLOW_E_CONFIG, "a delimiter is one character");
 	}
 	*serde = flow_new(host, sizeof(**serde));
+	if (*serde == NULL)
+		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
 	write_type(*serde, flow_option_get(options, "types"));
 	return FLOW_OK;
 }
@@ -46,7 +48,6 @@ close_serde(flow_serde *serde)
 static flow_status
 csv_schema(flow_serde *serde, flow_slice sample, const flow_schema **schema, flow_error *error)
 {
-	(void)error;
 	if (serde->type[0] == '\0') {
 		const char *end = sample.size == 0 ? NULL : memchr(sample.data, '\n', sample.size);
 		if (end == NULL)
@@ -57,16 +58,15 @@ csv_schema(flow_serde *serde, flow_slice sample, const flow_schema **schema, flo
 		snprintf(serde->type + used, sizeof(serde->type) - used, ":string)");
 	}
 	*schema = fixture_type(serde->type);
-	return FLOW_OK;
+	return *schema == NULL ? flow_fail(fixture_host, error, FLOW_E_MEMORY, "out of memory") : FLOW_OK;
 }
 
 static flow_status
 json_schema(flow_serde *serde, flow_slice sample, const flow_schema **schema, flow_error *error)
 {
 	(void)sample;
-	(void)error;
 	*schema = fixture_type(serde->type[0] == '\0' ? "any" : serde->type);
-	return FLOW_OK;
+	return *schema == NULL ? flow_fail(fixture_host, error, FLOW_E_MEMORY, "out of memory") : FLOW_OK;
 }
 
 static flow_status
@@ -74,9 +74,8 @@ string_schema(flow_serde *serde, flow_slice sample, const flow_schema **schema, 
 {
 	(void)serde;
 	(void)sample;
-	(void)error;
 	*schema = fixture_type("string");
-	return FLOW_OK;
+	return *schema == NULL ? flow_fail(fixture_host, error, FLOW_E_MEMORY, "out of memory") : FLOW_OK;
 }
 
 static flow_status

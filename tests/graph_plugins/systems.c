@@ -89,9 +89,10 @@ source_open(flow_system *system, const flow_stream_request *request, flow_source
 {
 	(void)system;
 	(void)info;
-	(void)error;
 	flow_slice content = flow_option_text(request->options, "content");
 	*source = flow_new(fixture_host, sizeof(**source));
+	if (*source == NULL)
+		return flow_fail(fixture_host, error, FLOW_E_MEMORY, "out of memory");
 	(*source)->size = content.size < 256 ? content.size : 256;
 	memcpy((*source)->content, content.data, (*source)->size);
 	(*source)->partition.struct_size = FLOW_SIZEOF(flow_partition);
@@ -122,12 +123,14 @@ source_assign(flow_source *source, uint32_t partition, flow_slice position, flow
 static flow_status
 source_read(flow_source *source, flow_builder *builder, flow_error *error)
 {
-	(void)error;
 	uint64_t left = source->size - source->read, take = left < 4 ? left : 4;
 	if (take == 0)
 		return FLOW_END;
 	builder->flags |= FLOW_BATCH_RAW | FLOW_BATCH_STREAM;
-	flow_builder_add(builder, flow_bytes(flow_builder_copy(builder, source->content + source->read, take), (uint32_t)take));
+	const char *piece = flow_builder_copy(builder, source->content + source->read, take);
+	if (piece == NULL)
+		return flow_fail(fixture_host, error, FLOW_E_MEMORY, "out of memory");
+	flow_builder_add(builder, flow_bytes(piece, (uint32_t)take));
 	source->read += take;
 	return FLOW_OK;
 }
