@@ -20,6 +20,7 @@ typedef struct csv_format {
 	int header;
 	uint64_t max_record; /* bytes without the line's end */
 	flow_slice tokens[CSV_MAX_TOKENS]; /* texts that mean null */
+	uint64_t token_heads[CSV_MAX_TOKENS]; /* their first 8 bytes, zeros behind */
 	uint32_t token_count;
 	uint64_t token_sizes; /* bit n: there is a token of n bytes (bit 63: of 63 or more) */
 } csv_format;
@@ -33,13 +34,19 @@ typedef struct csv_serde {
 } csv_serde;
 
 
+/* Is the text one of the tokens? 8 bytes can be read from `text` on, whatever its size. */
 static inline int
 csv_is_token(const csv_format *format, const char *text, uint64_t size)
 {
-	if ((format->token_sizes >> (size < 63 ? size : 63) & 1) == 0)
+	if (__builtin_expect((format->token_sizes >> (size < 63 ? size : 63) & 1) == 0, 1))
 		return 0;
+	uint64_t head;
+	memcpy(&head, text, 8);
+	if (size < 8)
+		head &= (1ull << (8 * size)) - 1;
 	for (uint32_t i = 0; i < format->token_count; i++)
-		if (flow_slice_equal(format->tokens[i], flow_slice_make(text, size)))
+		if (head == format->token_heads[i] && size == format->tokens[i].size &&
+		    (size <= 8 || memcmp(text, format->tokens[i].data, size) == 0))
 			return 1;
 	return 0;
 }

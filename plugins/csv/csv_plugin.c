@@ -129,6 +129,7 @@ read_tokens(csv_serde *s, const flow_options *from, flow_error *error)
 				                 (int)text.size, text.data);
 		if (text.size != 0)
 			memcpy(to, text.data, text.size);
+		memcpy(&s->format.token_heads[s->format.token_count], to, text.size < 8 ? text.size : 8);
 		s->format.tokens[s->format.token_count++] = flow_slice_make(to, text.size);
 		s->format.token_sizes |= 1ull << (text.size < 63 ? text.size : 63);
 		to += text.size;

@@ -329,7 +329,7 @@ convert_other(const struct column *c, flow_slice text, struct record *r, flow_va
 }
 
 /* A field's text into its cell. */
-static inline void
+static inline __attribute__((always_inline)) void
 take_field(struct flow_decoder *d, struct scan *s, struct record *r, const struct column *c, const char *text, uint64_t size,
            int not_null)
 {
@@ -372,6 +372,14 @@ take_field(struct flow_decoder *d, struct scan *s, struct record *r, const struc
 	}
 	if (status != FLOW_OK)
 		fault(r, status, r->fields, NULL, flow_slice_make(text, size));
+}
+
+/* The same for fields that had quotes or escapes. */
+static __attribute__((noinline)) void
+take_unusual(struct flow_decoder *d, struct scan *s, struct record *r, const struct column *c, const char *text, uint64_t size,
+             int not_null)
+{
+	take_field(d, s, r, c, text, size, not_null);
 }
 
 /* The text between quotes with doubled quotes (and escapes) undone; NULL: out of memory. */
@@ -488,7 +496,7 @@ quoted_field(struct flow_decoder *d, struct scan *s, struct record *r, uint32_t 
 		if (text == NULL)
 			fault(r, FLOW_E_MEMORY, r->fields, "out of memory", flow_slice_make(NULL, 0));
 		else
-			take_field(d, s, r, c, text, size, 1);
+			take_unusual(d, s, r, c, text, size, 1);
 	}
 	return end_quoted(d, s, r, close + 1, r->fields);
 }
@@ -520,7 +528,7 @@ escaped_field(struct flow_decoder *d, struct scan *s, struct record *r, uint32_t
 	if (text == NULL)
 		fault(r, FLOW_E_MEMORY, r->fields, "out of memory", flow_slice_make(NULL, 0));
 	else
-		take_field(d, s, r, c, text, size, !token);
+		take_unusual(d, s, r, c, text, size, !token);
 	return WHOLE;
 }
 

@@ -98,6 +98,18 @@ csv_encoder_close(flow_encoder *e)
 	host->release(e);
 }
 
+/* Texts of cells have nothing readable behind them. */
+static int
+is_token(const csv_format *f, const char *text, uint64_t size)
+{
+	if (size >= 8)
+		return csv_is_token(f, text, size);
+	char padded[8] = { 0 };
+	if (size != 0)
+		memcpy(padded, text, size);
+	return csv_is_token(f, padded, size);
+}
+
 static int
 needs_quotes(const struct flow_encoder *e, const char *text, uint64_t size, int first)
 {
@@ -105,7 +117,7 @@ needs_quotes(const struct flow_encoder *e, const char *text, uint64_t size, int 
 	uint8_t special = 0;
 	for (uint64_t i = 0; i < size; i++)
 		special |= e->special[(unsigned char)text[i]];
-	if (special != 0 || csv_is_token(f, text, size))
+	if (special != 0 || is_token(f, text, size))
 		return 1;
 	if (first && size == 0 && e->schema->field_count == 1)
 		return 1; /* an empty line would be none */
