@@ -1,0 +1,158 @@
+/* `flowd check`, `flowd plan`, `flowd explain`: what a configuration means, without running it. */
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/error.h"
+#include "host/commands.h"
+#include "host/session.h"
+#include "options/setting.h"
+
+#define FILES_MOST 16
+
+static const command_option option_set = { "set", "KEY=VALUE", "Override a key; may be given several times.", NULL };
+static const command_option option_dot = { "dot", NULL, "Print the graph for Graphviz.", NULL };
+static const command_option option_mermaid = { "mermaid", NULL, "Print the graph for Mermaid.", NULL };
+static const command_option *const check_options[] = { &option_set, NULL };
+static const command_option *const plan_options[] = { &option_set, &option_dot, &option_mermaid, NULL };
+
+static int
+run_check(arguments *given)
+{
+	session s;
+	int exit_code = session_open(&s, given);
+	if (exit_code == EXIT_DONE) {
+		if (session_load(&s, given, FILES_MOST) == EXIT_DONE || config_root(s.config, "application") != NULL)
+			session_plan(&s, PLAN_OFFLINE);
+		exit_code = session_report(&s, given);
+		if (exit_code == EXIT_DONE && arguments_value(given, "json") == NULL)
+			printf("%s: good\n", arguments_operand(given, 0));
+	}
+	session_close(&s);
+	return exit_code;
+}
+
+static int
+run_plan(arguments *given)
+{
+	session s;
+	int exit_code = session_open(&s, given);
+	if (exit_code == EXIT_DONE) {
+		if (session_load(&s, given, FILES_MOST) == EXIT_DONE)
+			session_plan(&s, 0);
+		exit_code = session_report(&s, given);
+	}
+	if (exit_code == EXIT_DONE && s.plan != NULL) {
+		if (arguments_value(given, "json") != NULL)
+			plan_print_json(s.plan, stdout);
+		else if (arguments_value(given, "dot") != NULL)
+			plan_print_dot(s.plan, stdout);
+		else if (arguments_value(given, "mermaid") != NULL)
+			plan_print_mermaid(s.plan, stdout);
+		else
+			plan_print_text(s.plan, stdout);
+	}
+	session_close(&s);
+	return exit_code;
+}
+
+static const char *
+layer_name(uint8_t layer)
+{
+	static const char *const names[] = { "",     "option default", "system default", "configuration file", "descriptor",
+		                                 "planner", "jobs",        "--set" };
+	return layer < sizeof(names) / sizeof(names[0]) ? names[layer] : "";
+}
+
+static json_t *
+explanation_json(arena *a, const setting *found)
+{
+	json_t *json = json_pack("{s:s, s:s, s:s}", "value", setting_print(a, found), "layer", layer_name(found->layer), "origin",
+	                         found->origin == NULL ? "" : found->origin);
+	json_t *overrode = json_array();
+	for (const setting *lower = found->overrode; lower != NULL; lower = lower->overrode)
+		json_array_append_new(overrode, json_pack("{s:s, s:s, s:s}", "value", setting_print(a, lower), "layer",
+		                                          layer_name(lower->layer), "origin",
+		                                          lower->origin == NULL ? "" : lower->origin));
+	json_object_set_new(json, "overrode", overrode);
+	return json;
+}
+
+static void
+print_explanation(arena *a, const char *key, const setting *found)
+{
+	printf("%s = %s\n  from %s, %s\n", key, setting_print(a, found), layer_name(found->layer),
+	       found->origin == NULL ? "" : found->origin);
+	for (const setting *lower = found->overrode; lower != NULL; lower = lower->overrode)
+		printf("  overrode %s from %s, %s\n", setting_print(a, lower), layer_name(lower->layer),
+		       lower->origin == NULL ? "" : lower->origin);
+}
+
+static int
+explain(session *s, arguments *given)
+{
+	const char *key = arguments_operand(given, 1);
+	const setting *found = config_explain(s->config, key);
+	if (found == NULL) {
+		fprintf(stderr, "flowd explain: nothing sets %s\n", key);
+		return EXIT_CONFIGURATION;
+	}
+	if (arguments_value(given, "json") == NULL) {
+		print_explanation(s->arena, key, found);
+		return EXIT_DONE;
+	}
+	json_t *json = explanation_json(s->arena, found);
+	json_dumpf(json, stdout, JSON_INDENT(2));
+	printf("\n");
+	json_decref(json);
+	return EXIT_DONE;
+}
+
+static int
+run_explain(arguments *given)
+{
+	session s;
+	int exit_code = session_open(&s, given);
+	if (exit_code == EXIT_DONE) {
+		/* The planner's part is wanted too, but a key can be explained although something else is wrong. */
+		if (session_load(&s, given, 1) == EXIT_DONE)
+			session_plan(&s, PLAN_OFFLINE);
+		exit_code = s.config == NULL ? EXIT_RUN_FAILED : explain(&s, given);
+		if (exit_code != EXIT_DONE && s.problems->errors != 0)
+			session_report(&s, given);
+	}
+	session_close(&s);
+	return exit_code;
+}
+
+const command check_command = {
+	.name = "check",
+	.operands = "FILE...",
+	.least = 1,
+	.most = FILES_MOST,
+	.summary = "Say everything that is wrong with a configuration file.",
+	.doc = "Opens nothing outside of this process. Each line: file:line: path: what is wrong, did you mean ...",
+	.options = check_options,
+	.run = run_check,
+};
+
+const command plan_command = {
+	.name = "plan",
+	.operands = "FILE...",
+	.least = 1,
+	.most = FILES_MOST,
+	.summary = "Show what would run: streams, stages, operators with their types, delivery.",
+	.options = plan_options,
+	.run = run_plan,
+};
+
+const command explain_command = {
+	.name = "explain",
+	.operands = "FILE KEY",
+	.least = 2,
+	.most = 2,
+	.summary = "Show a key's value, where it is from, and what it overrode.",
+	.doc = "A key is what the plan calls it: systems.NAME.*, streams.ID.*, tables.NAME.*, operators.NAME.*, job.*",
+	.options = check_options,
+	.run = run_explain,
+};

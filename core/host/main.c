@@ -1,0 +1,40 @@
+/* flowd: parses the command line and runs the command. */
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "host/arguments.h"
+
+static int
+configure_log(const arguments *given)
+{
+	const char *level = arguments_value(given, "log-level"), *format = arguments_value(given, "log-format");
+	int level_number = level == NULL ? FLOW_LOG_INFO : log_level_of_name(level);
+	int format_number = format == NULL ? LOG_FORMAT_AUTO : log_format_of_name(format);
+	if (level_number < 0)
+		fprintf(stderr, "flowd: --log-level is one of error, warn, info, debug, trace; not %s\n", level);
+	if (format_number < 0)
+		fprintf(stderr, "flowd: --log-format is one of text, logfmt, json; not %s\n", format);
+	if (level_number < 0 || format_number < 0)
+		return 0;
+	log_configure((uint32_t)level_number, (uint32_t)format_number, STDERR_FILENO);
+	return 1;
+}
+
+int
+main(int count, char **words)
+{
+	signal(SIGPIPE, SIG_IGN);
+	int exit_code;
+	arguments *given = arguments_parse(count, words, &exit_code);
+	if (given == NULL)
+		return exit_code;
+	exit_code = configure_log(given) ? arguments_command(given)->run(given) : EXIT_USAGE;
+	arguments_free(given);
+	if (fflush(stdout) != 0 && exit_code == EXIT_DONE) {
+		fprintf(stderr, "flowd: cannot write to standard output\n");
+		exit_code = EXIT_RUN_FAILED;
+	}
+	return exit_code;
+}

@@ -1,0 +1,121 @@
+#include "host/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/progress.h"
+
+#define RESULT_LINES 3
+#define RESULT_LINE_SIZE 160
+
+static const char *
+state_name(const runtime_status_report *report, uint32_t outcome)
+{
+	switch (outcome) {
+	case RUN_FINISHED:
+		return "finished";
+	case RUN_INTERRUPTED:
+		return "interrupted";
+	case RUN_FAILED:
+		return "failed";
+	default:
+		return report->state == 0 ? "starting" : report->state == 1 ? "running" : "draining";
+	}
+}
+
+static json_t *
+operator_json(const operator_status *status)
+{
+	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "name", status->name, "title",
+	                 status->title == NULL ? "" : status->title, "records_in", (json_int_t)status->records_in, "records_out",
+	                 (json_int_t)status->records_out, "bytes_in", (json_int_t)status->bytes_in, "bytes_out",
+	                 (json_int_t)status->bytes_out, "rejected", (json_int_t)status->rejected, "late", (json_int_t)status->late);
+}
+
+json_t *
+report_json(const plan *p, const runtime_status_report *report, uint32_t outcome)
+{
+	json_t *operators = json_array();
+	for (uint32_t i = 0; i < report->operator_count; i++)
+		json_array_append_new(operators, operator_json(&report->operators[i]));
+	double seconds = (double)report->elapsed / 1e6;
+	return json_pack(
+	    "{s:s, s:s, s:s, s:f, s:f, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "job", p->job,
+	    "plan", p->id, "state", state_name(report, outcome), "elapsed_seconds", seconds, "first_record_seconds",
+	    report->first_record < 0 ? -1.0 : (double)report->first_record / 1e6, "records_in", (json_int_t)report->records_in,
+	    "records_out", (json_int_t)report->records_out, "bytes_in", (json_int_t)report->bytes_in, "bytes_out",
+	    (json_int_t)report->bytes_out, "records_per_second", seconds > 0 ? (double)report->records_in / seconds : 0.0, "rejected",
+	    (json_int_t)report->rejected, "skipped", (json_int_t)report->skipped, "dead_letters", (json_int_t)report->dead_letters,
+	    "late", (json_int_t)report->late, "remaining_bytes", (json_int_t)report->remaining_bytes, "epoch",
+	    (json_int_t)report->epoch, "last_checkpoint_microseconds", (json_int_t)report->last_checkpoint_microseconds,
+	    "memory_peak_bytes", (json_int_t)report->memory_peak, "wakes", (json_int_t)report->wakes, "operators", operators);
+}
+
+static void
+print_operator(const operator_status *status, FILE *to)
+{
+	char in[32], out[32], bytes_in[32], bytes_out[32];
+	fprintf(to, "  %-24.24s %14s %14s %10s %10s", status->name, progress_count(status->records_in, in),
+	        progress_count(status->records_out, out),
+	        status->bytes_in == 0 ? "" : progress_bytes((double)status->bytes_in, bytes_in),
+	        status->bytes_out == 0 ? "" : progress_bytes((double)status->bytes_out, bytes_out));
+	if (status->rejected != 0)
+		fprintf(to, "  %llu rejected", (unsigned long long)status->rejected);
+	if (status->late != 0)
+		fprintf(to, "  %llu late", (unsigned long long)status->late);
+	fprintf(to, "\n");
+}
+
+static int
+is_text(const char *line)
+{
+	for (; *line != '\0'; line++)
+		if ((unsigned char)*line < 0x20 && *line != '\t' && *line != '\n' && *line != '\r')
+			return 0;
+	return 1;
+}
+
+/* Any output with an option `path` that is a readable file now. */
+static void
+print_result(const plan_stream *stream, FILE *to)
+{
+	flow_slice path = stream->request.options == NULL ? flow_slice_make(NULL, 0)
+	                                                  : flow_option_text(stream->request.options, "path");
+	if (path.data == NULL || strcmp(path.data, "-") == 0)
+		return;
+	FILE *file = fopen(path.data, "r");
+	if (file == NULL)
+		return;
+	fprintf(to, "\nResult %s: %s\n", stream->id, path.data);
+	char line[RESULT_LINE_SIZE];
+	for (int i = 0; i < RESULT_LINES && fgets(line, sizeof(line), file) != NULL && is_text(line); i++) {
+		int cut = strchr(line, '\n') == NULL;
+		line[strcspn(line, "\r\n")] = '\0';
+		fprintf(to, "  %s%s\n", line, cut && !feof(file) ? "..." : "");
+		for (int c = 0; cut && c != EOF && c != '\n';)
+			c = fgetc(file);
+	}
+	fclose(file);
+}
+
+void
+report_summary(const plan *p, const runtime_status_report *report, uint32_t outcome, FILE *to)
+{
+	char duration[32], rate[32], bytes[32], memory[32];
+	double seconds = report->elapsed > 0 ? (double)report->elapsed / 1e6 : 1e-6;
+	fprintf(to, "\n  %-24s %14s %14s %10s %10s\n", "operator", "records in", "records out", "bytes in", "bytes out");
+	for (uint32_t i = 0; i < report->operator_count; i++)
+		print_operator(&report->operators[i], to);
+	fprintf(to, "\n%s %s in %s: %s records/s, %s/s read, peak of batch memory %s\n", p->job, state_name(report, outcome),
+	        progress_duration(report->elapsed, duration), progress_rate((double)report->records_in / seconds, rate),
+	        progress_bytes((double)report->bytes_in / seconds, bytes), progress_bytes((double)report->memory_peak, memory));
+	if (report->skipped != 0)
+		fprintf(to, "%llu records were skipped\n", (unsigned long long)report->skipped);
+	if (report->dead_letters != 0)
+		fprintf(to, "%llu records went to the dead letters\n", (unsigned long long)report->dead_letters);
+	if (report->late != 0)
+		fprintf(to, "%llu records were late\n", (unsigned long long)report->late);
+	for (uint32_t i = 0; outcome == RUN_FINISHED && i < p->stream_count; i++)
+		if (p->streams[i].direction == FLOW_DIRECTION_OUTPUT)
+			print_result(&p->streams[i], to);
+}
