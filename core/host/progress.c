@@ -169,13 +169,13 @@ follow(void *opaque)
 }
 
 progress *
-progress_start(runtime *run, const plan *plan, const char *status_file, int quiet)
+progress_start(runtime *run, const plan *of, const char *status_file, int quiet)
 {
 	progress *p = memory_allocate_zeroed(sizeof(*p));
 	if (p == NULL)
 		return NULL;
 	p->run = run;
-	p->plan = plan;
+	p->plan = of;
 	p->status_file = status_file;
 	p->quiet = quiet;
 	p->terminal = !quiet && isatty(STDERR_FILENO);
