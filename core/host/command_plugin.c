@@ -107,15 +107,15 @@ run_check(arguments *given)
 	int exit_code = session_open(&s, given);
 	if (exit_code == EXIT_DONE) {
 		const char *file = arguments_operand(given, 0);
-		if (plugin_check(s.registry, file, s.problems) != 0) {
-			problems_print(s.problems, arguments_value(given, "json") != NULL ? stdout : stderr,
-			               arguments_value(given, "json") != NULL);
+		int json = arguments_value(given, "json") != NULL;
+		const plugin_entry *entry = plugin_check(s.arena, file, s.problems);
+		problems_sort(s.problems);
+		if (json || s.problems->count != 0)
+			problems_print(s.problems, json ? stdout : stderr, json);
+		if (entry == NULL || s.problems->errors != 0)
 			exit_code = EXIT_PLUGIN;
-		} else if (arguments_value(given, "json") != NULL) {
-			printf("[]\n");
-		} else {
+		else if (!json)
 			printf("%s: good\n", file);
-		}
 	}
 	session_close(&s);
 	return exit_code;

@@ -1,0 +1,192 @@
+/* `flowd help`: everything that can stand in a configuration, made from the option tables of the host and the plugins. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/distance.h"
+#include "graph/job_options.h"
+#include "host/commands.h"
+#include "host/session.h"
+#include "options/describe.h"
+
+#define SUBJECTS_MOST 256
+
+/* Parts of the host that have options, as subjects: each one set. */
+struct host_part {
+	describe_subject subject;
+	const flow_option_set *sets[2];
+};
+
+struct subjects {
+	struct host_part parts[16];
+	describe_subject items[SUBJECTS_MOST];
+	size_t count;
+};
+
+static void
+add_host_part(struct subjects *all, const char *id, const flow_option_set *set)
+{
+	struct host_part *part = &all->parts[all->count];
+	part->sets[0] = set;
+	all->items[all->count++] = (describe_subject){ "host", id, set->doc, part->sets };
+}
+
+static void
+collect(const session *s, struct subjects *all)
+{
+	memset(all, 0, sizeof(*all));
+	add_host_part(all, "application", &application_options);
+	add_host_part(all, "job", &job_options);
+	add_host_part(all, "systems", &system_options);
+	add_host_part(all, "inputs", &input_options);
+	add_host_part(all, "outputs", &output_options);
+	add_host_part(all, "tables", &table_options);
+	add_host_part(all, "steps", &step_options);
+	registry_load_all(s->registry);
+	for (uint32_t kind = FLOW_SYSTEM; kind <= FLOW_STORE; kind++) {
+		for (size_t i = 0; i < registry_count(s->registry); i++) {
+			const flow_plugin *loaded = registry_entry(s->registry, i)->loaded;
+			for (size_t k = 0; loaded != NULL && loaded->components[k] != NULL; k++) {
+				const flow_component *component = loaded->components[k];
+				if (component->kind == kind && all->count < SUBJECTS_MOST)
+					all->items[all->count++] = (describe_subject){ component_kind_name(kind), component->id, component->doc,
+						                                           component->option_sets };
+			}
+		}
+	}
+}
+
+static void
+print_overview(const struct subjects *all)
+{
+	const char *kind = "";
+	printf("What can stand in a configuration. For one of them: flowd help NAME, flowd help NAME.OPTION\n");
+	for (size_t i = 0; i < all->count; i++) {
+		if (strcmp(all->items[i].kind, kind) != 0) {
+			kind = all->items[i].kind;
+			printf("\n%s:\n", strcmp(kind, "host") == 0 ? "parts of a file" : kind);
+		}
+		const char *doc = all->items[i].doc == NULL ? "" : all->items[i].doc;
+		printf("  %-16s %.*s\n", all->items[i].id, (int)strcspn(doc, "."), doc);
+	}
+	printf("\nExpressions: docs/reference/expressions.md. Units: sizes B, KiB, MiB, GiB, TiB, kB, MB, GB, TB; durations us, ms, s, m, h, d, w.\n");
+}
+
+static int
+print_subject(const describe_subject *subject, const char *option, const char *format)
+{
+	if (strcmp(format, "markdown") == 0)
+		describe_markdown(stdout, subject, 1);
+	else if (strcmp(format, "words") == 0)
+		describe_words(stdout, subject);
+	else if (strcmp(format, "text") == 0)
+		return describe_help(stdout, subject, option);
+	for (size_t i = 0; subject->sets != NULL && subject->sets[i] != NULL; i++) {
+		if (strcmp(format, "sample") == 0) {
+			printf("# %s %s%s%s\n", subject->kind, subject->id, subject->sets[i]->scope[0] == '\0' ? "" : ", ",
+			       subject->sets[i]->scope);
+			describe_sample(stdout, subject->sets[i], 0);
+		} else if (strcmp(format, "schema") == 0) {
+			describe_schema(stdout, subject->sets[i]);
+			printf("\n");
+		}
+	}
+	return 1;
+}
+
+static int
+unknown_subject(const struct subjects *all, const char *name)
+{
+	const char *names[SUBJECTS_MOST];
+	for (size_t i = 0; i < all->count; i++)
+		names[i] = all->items[i].id;
+	const char *nearest = distance_nearest(name, names, all->count);
+	fprintf(stderr, "flowd help: there is nothing named %s%s%s%s\nSee: flowd help\n", name,
+	        nearest == NULL ? "" : ", did you mean ", nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?");
+	return EXIT_USAGE;
+}
+
+static int
+unknown_option(arena *a, const struct subjects *all, const char *name, const char *option)
+{
+	const char *paths[SUBJECTS_MOST], *nearest = NULL;
+	for (size_t i = 0; i < all->count && nearest == NULL; i++) {
+		if (strcmp(all->items[i].id, name) != 0)
+			continue;
+		size_t count = describe_paths(a, &all->items[i], paths, SUBJECTS_MOST);
+		nearest = distance_nearest(option, paths, count > SUBJECTS_MOST ? SUBJECTS_MOST : count);
+	}
+	fprintf(stderr, "flowd help: %s has no option %s%s%s%s\nSee: flowd help %s\n", name, option,
+	        nearest == NULL ? "" : ", did you mean ", nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?", name);
+	return EXIT_USAGE;
+}
+
+/* All subjects of a name: "rocksdb" is a store and a table. "kind/name" takes one of them. */
+static int
+print_named(arena *a, const struct subjects *all, const char *word, const char *format)
+{
+	const char *slash = strchr(word, '/'), *name = slash == NULL ? word : slash + 1;
+	size_t kind_size = slash == NULL ? 0 : (size_t)(slash - word), name_size = strcspn(name, ".");
+	const char *option = name[name_size] == '.' ? name + name_size + 1 : NULL;
+	int found = 0, printed = 0;
+	const char *plain = arena_copy(a, name, name_size);
+	for (size_t i = 0; plain != NULL && i < all->count; i++) {
+		const describe_subject *subject = &all->items[i];
+		if (strcmp(subject->id, plain) != 0 ||
+		    (kind_size != 0 && (strlen(subject->kind) != kind_size || memcmp(subject->kind, word, kind_size) != 0)))
+			continue;
+		if (printed)
+			printf("\n");
+		found = 1;
+		printed |= print_subject(subject, option, format);
+	}
+	if (!found)
+		return unknown_subject(all, word);
+	return printed ? EXIT_DONE : unknown_option(a, all, plain, option);
+}
+
+static int
+known_format(const char *format)
+{
+	static const char *const formats[] = { "text", "markdown", "schema", "sample", "words" };
+	for (size_t i = 0; i < FLOW_COUNT(formats); i++)
+		if (strcmp(format, formats[i]) == 0)
+			return 1;
+	fprintf(stderr, "flowd help: --format is one of text, markdown, schema, sample, words; not %s\n", format);
+	return 0;
+}
+
+static int
+run_help(arguments *given)
+{
+	const char *format = arguments_value(given, "format") == NULL ? "text" : arguments_value(given, "format");
+	if (!known_format(format))
+		return EXIT_USAGE;
+	session s;
+	struct subjects *all = malloc(sizeof(*all));
+	int exit_code = session_open(&s, given);
+	if (exit_code == EXIT_DONE && all != NULL) {
+		collect(&s, all);
+		if (arguments_count(given) == 0)
+			print_overview(all);
+		else
+			exit_code = print_named(s.arena, all, arguments_operand(given, 0), format);
+	}
+	free(all);
+	session_close(&s);
+	return exit_code;
+}
+
+static const command_option option_format = { "format", "FORMAT", "text (default), markdown, schema (JSON), sample or words.",
+	                                          "text markdown schema sample words" };
+static const command_option *const help_options[] = { &option_format, NULL };
+
+const command help_command = {
+	.name = "help",
+	.operands = "[NAME[.OPTION]]",
+	.most = 1,
+	.summary = "Explain what can stand in a configuration.",
+	.doc = "NAME is a part of a file (job, inputs, steps ...) or a component (csv, file, aggregate ...); KIND/NAME where one name is\n"
+	       "several (store/rocksdb, table/rocksdb).",
+	.options = help_options,
+	.run = run_help,
+};
