@@ -1,4 +1,5 @@
-/* From the `application` group of a configuration file to descriptors: systems, streams and tables become settings of layer 4. */
+/* From the `application` group of a configuration file to descriptors: systems, streams and tables become settings of
+ * layer 4. */
 #include "graph/graph.h"
 
 #include <string.h>
@@ -31,7 +32,8 @@ check_name(graph_reader *r, const setting *s, const char *what)
 {
 	if (s->name != NULL && graph_is_name(s->name))
 		return 1;
-	problem_at(r->problems, s, "'%s' is no name of %s: use letters, digits, '-' and '_'", s->name == NULL ? "" : s->name, what);
+	problem_at(r->problems, s, "'%s' is no name of %s: use letters, digits, '-' and '_'",
+			   s->name == NULL ? "" : s->name, what);
 	return 0;
 }
 
@@ -79,8 +81,9 @@ check_other_direction(graph_reader *r, const setting *s)
 		return 1;
 	const setting *input = r->graph->streams[other]->place;
 	if (!settings_equal(s, input))
-		problem_at(r->problems, s, "'%s' is an input already (%s) and has other content there; give one of them another id", s->name,
-		           setting_place(r->arena, input));
+		problem_at(r->problems, s,
+				   "'%s' is an input already (%s) and has other content there; give one of them another id", s->name,
+				   setting_place(r->arena, input));
 	return 0;
 }
 
@@ -113,7 +116,8 @@ read_dead_letters(graph_reader *r, const setting *s)
 	}
 	if (s->kind == SETTING_GROUP) {
 		if (graph_find_stream(r->graph, s->name, FLOW_DIRECTION_OUTPUT) != GRAPH_NONE) {
-			problem_at(r->problems, s, "an output is called 'dead_letters' already; name it here: dead_letters = \"dead_letters\"");
+			problem_at(r->problems, s,
+					   "an output is called 'dead_letters' already; name it here: dead_letters = \"dead_letters\"");
 			return;
 		}
 		put_thing(r, "streams", s);
@@ -185,7 +189,8 @@ read_name(graph_reader *r, const setting *application)
 	if (!setting_expect(r->problems, name, STRING, "string"))
 		return;
 	if (!graph_is_name(name->text))
-		problem_at(r->problems, name, "'%s' is no name of an application: use letters, digits, '-' and '_'", name->text);
+		problem_at(r->problems, name, "'%s' is no name of an application: use letters, digits, '-' and '_'",
+				   name->text);
 	r->graph->name = name->text;
 }
 
@@ -194,9 +199,7 @@ folder_of(graph_reader *r)
 {
 	const char *file = config_file_count(r->config) == 0 ? "" : config_file(r->config, 0);
 	const char *slash = strrchr(file, '/');
-	const char *folder = slash == NULL   ? "."
-	                     : slash == file ? "/"
-	                                     : arena_copy(r->arena, file, (size_t)(slash - file));
+	const char *folder = slash == NULL ? "." : slash == file ? "/" : arena_copy(r->arena, file, (size_t)(slash - file));
 	r->failed |= folder == NULL;
 	return folder;
 }

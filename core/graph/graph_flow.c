@@ -1,4 +1,5 @@
-/* From `application.flow` to steps: which keys are structure, which one is the function, where the records come from. */
+/* From `application.flow` to steps: which keys are structure, which one is the function, where the records come from.
+ * */
 #include <string.h>
 
 #include "base/error.h"
@@ -130,8 +131,8 @@ find_function(graph_reader *r, graph_step *step)
 		return NULL;
 	const setting *function = count == 1 ? candidates[0] : owner_of_all(r, candidates, count);
 	if (function == NULL) {
-		problem_at(r->problems, candidates[1], "the step has two functions, '%s' and '%s'; make a step of each", candidates[0]->name,
-		           candidates[1]->name);
+		problem_at(r->problems, candidates[1], "the step has two functions, '%s' and '%s'; make a step of each",
+				   candidates[0]->name, candidates[1]->name);
 		step->bad = 1;
 	}
 	return function;
@@ -173,8 +174,8 @@ add_option(graph_reader *r, struct option_list *list, const setting *s, const ch
 		list->items[list->count++] = copy;
 }
 
-/* `{ <function> = value; }` sets the primary option. A group is the primary option's value if that takes names, and else holds
- * the function's options. `true` alone calls a function without further options. */
+/* `{ <function> = value; }` sets the primary option. A group is the primary option's value if that takes names, and
+ * else holds the function's options. `true` alone calls a function without further options. */
 static void
 add_function_value(graph_reader *r, graph_step *step, const setting *s, struct option_list *list)
 {
@@ -278,11 +279,11 @@ read_step_name(graph_reader *r, graph_step *step)
 	for (size_t i = 0; i < g->step_count; i++)
 		if (g->steps[i]->name != NULL && strcmp(g->steps[i]->name, name) == 0)
 			problem_at(r->problems, place, "another step is called '%s' already (%s)", name,
-			           setting_place(r->arena, g->steps[i]->place));
+					   setting_place(r->arena, g->steps[i]->place));
 	size_t input = graph_find_stream(g, name, FLOW_DIRECTION_INPUT);
 	if (input != GRAPH_NONE)
 		problem_at(r->problems, place, "an input is called '%s' (%s); `from` could mean both", name,
-		           setting_place(r->arena, g->streams[input]->place));
+				   setting_place(r->arena, g->streams[input]->place));
 }
 
 static void
@@ -311,7 +312,8 @@ read_step(graph_reader *r, const setting *place)
 	g->steps[g->step_count++] = step;
 }
 
-/* --- where records come from ------------------------------------------------------------------------------------------ */
+/* --- where records come from
+ * ------------------------------------------------------------------------------------------ */
 
 static size_t
 find_step(const graph *g, const char *name)
@@ -393,7 +395,7 @@ report_rings(graph_reader *r)
 		if (at != i || first != i)
 			continue;
 		problem_at(r->problems, g->steps[i]->from_place != NULL ? g->steps[i]->from_place : g->steps[i]->place,
-		           "the step takes its records from itself, through %zu other steps; start it from an input", length);
+				   "the step takes its records from itself, through %zu other steps; start it from an input", length);
 		g->steps[i]->from_step = GRAPH_NONE;
 	}
 }

@@ -24,7 +24,7 @@ void *reader_allocate(graph_reader *r, size_t size);
 problem *problem_at(problems *list, const setting *s, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* The same with a path below the setting, for what is missing in it. */
 problem *problem_in(problems *list, const setting *s, const char *key, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+	__attribute__((format(printf, 4, 5)));
 /* Something that is odd but no error. */
 void problem_warning(problems *list, const setting *s, const char *text);
 /* Reports a text that may come from several places only once, at the first: a plugin that is refused, say. */

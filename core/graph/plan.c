@@ -109,8 +109,15 @@ plan_create(config *c, registry *r, graph *g, uint32_t flags)
 		return NULL;
 	}
 	*made = (plan){ .arena = a, .folder = g->folder, .instance = "", .dead_letters = PLAN_NONE, .config = c };
-	planner p = { .plan = made, .arena = a, .config = c, .problems = list, .registry = r, .graph = g,
-		          .host = &host_services, .flags = flags, .dead_letter_stream = PLAN_NONE };
+	planner p = { .plan = made,
+				  .arena = a,
+				  .config = c,
+				  .problems = list,
+				  .registry = r,
+				  .graph = g,
+				  .host = &host_services,
+				  .flags = flags,
+				  .dead_letter_stream = PLAN_NONE };
 	planner_name_service(&p);
 	plan_parts(&p);
 	int complete = !p.failed && list->errors == 0 && everything_is_bound(&p);

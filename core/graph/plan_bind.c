@@ -5,7 +5,8 @@
 #include "base/schema.h"
 #include "graph/planner.h"
 
-/* --- nodes and links ------------------------------------------------------------------------------------------------------ */
+/* --- nodes and links
+ * ------------------------------------------------------------------------------------------------------ */
 
 static void *
 grow(planner *p, void *items, uint32_t count, uint32_t *capacity, size_t size)
@@ -48,7 +49,8 @@ planner_add_link(planner *p, uint32_t from, uint32_t to, uint32_t partitioning, 
 	p->links[p->link_count++] = (plan_link){ from, to, partitioning, place };
 }
 
-/* --- where a step's records come from -------------------------------------------------------------------------------------- */
+/* --- where a step's records come from
+ * -------------------------------------------------------------------------------------- */
 
 static int
 source_cursor(planner *p, size_t index, plan_cursor *at)
@@ -90,7 +92,8 @@ input_cursor(planner *p, plan_step *step, plan_cursor *at)
 	*at = before->out;
 	if (at->schema != NULL)
 		return STEP_BOUND;
-	problem_at(p->problems, written->place, "the step before (%s) gives no records", setting_place(p->arena, before->step->place));
+	problem_at(p->problems, written->place, "the step before (%s) gives no records",
+			   setting_place(p->arena, before->step->place));
 	return STEP_FAILED;
 }
 
@@ -115,7 +118,8 @@ bind_partition(planner *p, plan_step *step, plan_cursor *at)
 	return 1;
 }
 
-/* --- functions ------------------------------------------------------------------------------------------------------------- */
+/* --- functions
+ * ------------------------------------------------------------------------------------------------------------- */
 
 struct binding {
 	const flow_function_ops *ops;
@@ -136,7 +140,7 @@ named_setting(const setting *s, const char *text)
 {
 	size_t length = s->origin == NULL ? 0 : strlen(s->origin);
 	if (s->kind != SETTING_GROUP && length != 0 && strncmp(text, s->origin, length) == 0 &&
-	    strncmp(text + length, ": ", 2) == 0)
+		strncmp(text + length, ": ", 2) == 0)
 		return s;
 	for (size_t i = 0; i < s->child_count; i++) {
 		const setting *found = named_setting(s->children[i], text);
@@ -178,8 +182,9 @@ check_states(planner *p, const plan_step *step, const flow_function_plan *functi
 	}
 	if (at->kind == FLOW_STREAM_KEYED || at->kind == FLOW_STREAM_GLOBAL)
 		return 1;
-	problem_at(p->problems, place, "'%s' keeps state for each key: put key_by = \"...\" (or global = true) in front of it",
-	           step->step->function);
+	problem_at(p->problems, place,
+			   "'%s' keeps state for each key: put key_by = \"...\" (or global = true) in front of it",
+			   step->step->function);
 	return 0;
 }
 
@@ -222,8 +227,8 @@ static const char *
 function_title(planner *p, const plan_step *step)
 {
 	const flow_option_set *set = step->step->component->option_sets == NULL
-	                                 ? NULL
-	                                 : options_set_of_scope(step->step->component->option_sets, "");
+									 ? NULL
+									 : options_set_of_scope(step->step->component->option_sets, "");
 	const setting *value = NULL;
 	for (size_t i = 0; set != NULL && set->options[i] != NULL; i++)
 		if ((set->options[i]->flags & FLOW_OPTION_PRIMARY) != 0)
@@ -242,7 +247,7 @@ function_title(planner *p, const plan_step *step)
 
 static void
 fill_operator(planner *p, uint32_t number, const plan_step *step, const flow_function_plan *function,
-              const struct binding *bound, plan_cursor *at)
+			  const struct binding *bound, plan_cursor *at)
 {
 	plan_node *node = p->nodes[number];
 	plan_operator *o = &node->operator;
@@ -288,7 +293,7 @@ is_bounded(planner *p, const plan_step *step)
 
 static flow_status
 call_bind(planner *p, plan_step *step, const plan_cursor *at, flow_function_plan *function, struct binding *bound,
-          flow_error *error)
+		  flow_error *error)
 {
 	flow_function_input input = {
 		.struct_size = FLOW_SIZEOF(flow_function_input),
@@ -317,8 +322,9 @@ bind_function(planner *p, plan_step *step, plan_cursor *at)
 	if (step->step->function == NULL)
 		return STEP_BOUND;
 	if (at->kind == FLOW_STREAM_BROADCAST) {
-		problem_at(p->problems, step->step->place, "a broadcast stream can only be one side of a function with two inputs; '%s' has one",
-		           step->step->function);
+		problem_at(p->problems, step->step->place,
+				   "a broadcast stream can only be one side of a function with two inputs; '%s' has one",
+				   step->step->function);
 		return STEP_FAILED;
 	}
 	struct binding *bound = planner_allocate(p, sizeof(*bound));
@@ -339,7 +345,7 @@ bind_function(planner *p, plan_step *step, plan_cursor *at)
 	step->waits_for = NULL;
 	size_t index = step->step->index;
 	if (!check_function_plan(p, step, &function, at) || !plan_tables_written(p, index, &function, at) ||
-	    !plan_bind_event_time(p, step, at, &function))
+		!plan_bind_event_time(p, step, at, &function))
 		return STEP_FAILED;
 	uint32_t number = planner_add_node(p, OPERATOR_FUNCTION, index, 2, step->step->place);
 	if (number == PLAN_NONE)
@@ -381,7 +387,8 @@ bind_step(planner *p, plan_step *step)
 	return state;
 }
 
-/* --- options ----------------------------------------------------------------------------------------------------------------- */
+/* --- options
+ * ----------------------------------------------------------------------------------------------------------------- */
 
 static void
 resolve_step(planner *p, plan_step *step)
@@ -391,8 +398,9 @@ resolve_step(planner *p, plan_step *step)
 	step->group = written->name == NULL ? written->options : config_effective(p->config, "operators", written->name);
 	if (written->bad && written->component == NULL)
 		return;
-	const flow_options *options = planner_resolve(p, &operator_options, written->component, "", step->group, written->place,
-	                                              written->name != NULL ? written->name : written->function, NULL);
+	const flow_options *options =
+		planner_resolve(p, &operator_options, written->component, "", step->group, written->place,
+						written->name != NULL ? written->name : written->function, NULL);
 	if (written->name != NULL)
 		planner_put_defaults(p, "operators", written->name, &operator_options, written->component, "");
 	step->record_errors = planner_record_errors(options, "record_errors", p->record_errors);

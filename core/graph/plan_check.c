@@ -25,10 +25,11 @@ check_one_phase(planner *p)
 		else if (o->kind == OPERATOR_DEAD_LETTERS)
 			stream->delivery = FLOW_DELIVERY_AT_LEAST_ONCE;
 		else
-			problem_in(p->problems, stream->place, "delivery",
-			           "outputs '%s' and '%s' both commit by a transaction, and a job can have one; declare one of them "
-			           "delivery = \"at_least_once\"",
-			           first->id, stream->id);
+			problem_in(
+				p->problems, stream->place, "delivery",
+				"outputs '%s' and '%s' both commit by a transaction, and a job can have one; declare one of them "
+				"delivery = \"at_least_once\"",
+				first->id, stream->id);
 	}
 }
 

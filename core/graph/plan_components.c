@@ -45,7 +45,8 @@ planner_component_setting(planner *p, uint32_t kind, const setting *s, const flo
 	const flow_component *component = planner_component(p, kind, type->text, type);
 	static const char *const ignore[] = { "type", NULL };
 	if (component != NULL && options != NULL)
-		*options = planner_resolve(p, NULL, component, "", s->kind == SETTING_GROUP ? s : NULL, s, component->id, ignore);
+		*options =
+			planner_resolve(p, NULL, component, "", s->kind == SETTING_GROUP ? s : NULL, s, component->id, ignore);
 	return component;
 }
 
@@ -82,7 +83,8 @@ planner_unjudged(planner *p, const flow_option_set *host_set, const setting *gro
 
 /* The tables that hold together for a thing; NULL-terminated. */
 static void
-fill_sets(const flow_option_set *sets[3], const flow_option_set *host_set, const flow_component *component, const char *scope)
+fill_sets(const flow_option_set *sets[3], const flow_option_set *host_set, const flow_component *component,
+		  const char *scope)
 {
 	size_t count = 0;
 	sets[0] = sets[1] = sets[2] = NULL;
@@ -94,7 +96,7 @@ fill_sets(const flow_option_set *sets[3], const flow_option_set *host_set, const
 
 void
 planner_put_defaults(planner *p, const char *section, const char *name, const flow_option_set *host_set,
-                     const flow_component *component, const char *scope)
+					 const flow_component *component, const char *scope)
 {
 	const flow_option_set *sets[3];
 	fill_sets(sets, host_set, component, scope);
@@ -107,13 +109,20 @@ planner_put_defaults(planner *p, const char *section, const char *name, const fl
 
 const flow_options *
 planner_resolve(planner *p, const flow_option_set *host_set, const flow_component *component, const char *scope,
-                const setting *group, const setting *place, const char *name, const char *const *ignore)
+				const setting *group, const setting *place, const char *name, const char *const *ignore)
 {
 	const flow_option_set *sets[3];
 	fill_sets(sets, host_set, component, scope);
 	options_request request = {
-		.sets = sets, .group = group, .path = place->path, .file = place->file, .line = place->line, .name = name,
-		.ignore = ignore, .base_folder = p->graph->folder, .names = &p->names,
+		.sets = sets,
+		.group = group,
+		.path = place->path,
+		.file = place->file,
+		.line = place->line,
+		.name = name,
+		.ignore = ignore,
+		.base_folder = p->graph->folder,
+		.names = &p->names,
 	};
 	const flow_options *options = options_resolve(p->arena, &request, p->problems);
 	p->failed |= options == NULL;
@@ -131,7 +140,8 @@ planner_record_errors(const flow_options *options, const char *name, uint32_t ab
 	return flow_slice_is(text, "dead_letter") ? RECORD_ERRORS_DEAD_LETTER : absent;
 }
 
-/* --- names that options may refer to ------------------------------------------------------------------------------------ */
+/* --- names that options may refer to
+ * ------------------------------------------------------------------------------------ */
 
 static size_t
 stream_names(const graph *g, uint32_t direction, const char **names, size_t capacity)

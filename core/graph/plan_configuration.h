@@ -1,6 +1,6 @@
 /*
- * graph/plan_configuration.h - the final configuration of a plan: every key that somebody set, with its value and place. Private to
- * the room.
+ * graph/plan_configuration.h - the final configuration of a plan: every key that somebody set, with its value and
+ * place. Private to the room.
  */
 #ifndef GRAPH_PLAN_CONFIGURATION_H
 #define GRAPH_PLAN_CONFIGURATION_H

@@ -48,7 +48,8 @@ id_is_taken(const plan *pl, uint32_t id)
 	return 0;
 }
 
-/* The name decides: 24 bits of its hash, and room for 256 states. Two names with one hash: the later one takes the next. */
+/* The name decides: 24 bits of its hash, and room for 256 states. Two names with one hash: the later one takes the
+ * next. */
 static void
 give_state_ids(planner *p)
 {

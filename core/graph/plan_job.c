@@ -45,7 +45,7 @@ settle_parallelism(planner *p, const flow_options *options)
 	int64_t parallelism = flow_option_int(options, "parallelism", 0);
 	if (parallelism > pl->max_parallelism)
 		problem_at(p->problems, job_setting(p, "parallelism"), "%lld is more than max_parallelism, which is %u",
-		           (long long)parallelism, pl->max_parallelism);
+				   (long long)parallelism, pl->max_parallelism);
 	pl->parallelism = parallelism > 0 ? (uint32_t)parallelism : pl->workers;
 	if (pl->parallelism > pl->max_parallelism)
 		pl->parallelism = pl->max_parallelism;
@@ -118,7 +118,8 @@ plan_job(planner *p)
 	p->plan->instance = instance.data == NULL ? "" : instance.data;
 	const setting *written = job_setting(p, "instance");
 	if (instance.size != 0 && written != NULL && !graph_is_name(instance.data))
-		problem_at(p->problems, written, "'%s' is no name of an instance: use letters, digits, '-' and '_'", instance.data);
+		problem_at(p->problems, written, "'%s' is no name of an instance: use letters, digits, '-' and '_'",
+				   instance.data);
 	p->record_errors = planner_record_errors(options, "record_errors", RECORD_ERRORS_FAIL);
 	settle_parallelism(p, options);
 	settle_dead_letters(p, options);
@@ -136,7 +137,8 @@ plan_job_store(planner *p)
 	else if (pl->has_state && (pl->state_store = planner_component(p, FLOW_STORE, "rocksdb", place)) != NULL)
 		pl->state_store_options = planner_resolve(p, NULL, pl->state_store, "", NULL, place, "rocksdb", NULL);
 	if (pl->state_store != NULL && (pl->state_store->flags & FLOW_STORE_ATOMIC_BATCH) == 0)
-		problem_at(p->problems, place, "store '%s' does not write a batch as a whole, which keyed state needs", pl->state_store->id);
+		problem_at(p->problems, place, "store '%s' does not write a batch as a whole, which keyed state needs",
+				   pl->state_store->id);
 	if (!pl->has_state)
 		pl->state_store = NULL;
 }

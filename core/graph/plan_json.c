@@ -62,7 +62,8 @@ put_schema(struct printing *w, json_t *object, const char *name, const flow_sche
 	free(text);
 }
 
-/* --- options ----------------------------------------------------------------------------------------------------------------- */
+/* --- options
+ * ----------------------------------------------------------------------------------------------------------------- */
 
 /* Paths below the configuration's folder are told without it, so that a plan does not depend on where it lies. */
 static json_t *
@@ -137,7 +138,8 @@ put_place(struct printing *w, json_t *object, const setting *place)
 		put(w, object, "place", json_sprintf("%s:%u", place->file, place->line));
 }
 
-/* --- streams ------------------------------------------------------------------------------------------------------------------ */
+/* --- streams
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 static void
 put_serde(struct printing *w, json_t *object, const char *name, const plan_serde *serde)
@@ -204,7 +206,8 @@ stream_json(struct printing *w, const plan_stream *stream)
 	return object;
 }
 
-/* --- operators ---------------------------------------------------------------------------------------------------------------- */
+/* --- operators
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 static json_t *
 names_json(struct printing *w, const char *const *names)
@@ -323,7 +326,8 @@ stage_json(struct printing *w, const plan_stage *stage)
 	return object;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------------------- */
+/* --- the whole
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 static void
 put_things(struct printing *w, json_t *root)
@@ -358,7 +362,8 @@ static void
 put_flow(struct printing *w, json_t *root)
 {
 	const plan *pl = w->plan;
-	json_t *streams = checked(w, json_array()), *operators = checked(w, json_array()), *edges = checked(w, json_array());
+	json_t *streams = checked(w, json_array()), *operators = checked(w, json_array()),
+		   *edges = checked(w, json_array());
 	for (uint32_t i = 0; i < pl->stream_count; i++)
 		w->failed |= json_array_append_new(streams, stream_json(w, &pl->streams[i])) != 0;
 	for (uint32_t i = 0; i < pl->operator_count; i++)

@@ -19,7 +19,7 @@ compile(planner *p, const char *text, const flow_schema *schema, const setting *
 	flow_expression *expression = NULL;
 	flow_error error = { 0 };
 	flow_status status =
-	    expressions_service.compile(flow_slice_of(text), schema, flow_slice_make(NULL, 0), &expression, &error);
+		expressions_service.compile(flow_slice_of(text), schema, flow_slice_make(NULL, 0), &expression, &error);
 	if (status != FLOW_OK)
 		problem_at(p->problems, place, "%s", error_message(&error));
 	error_clear(&error);
@@ -31,7 +31,9 @@ compile(planner *p, const char *text, const flow_schema *schema, const setting *
 	return NULL;
 }
 
-/* --- keys ------------------------------------------------------------------------------------------------------------------- */
+/* --- keys
+ * -------------------------------------------------------------------------------------------------------------------
+ * */
 
 static int
 has_key_form(const flow_schema *schema)
@@ -65,10 +67,12 @@ part_schema(planner *p, const flow_expression *expression, const setting *place)
 
 /* Parts of a key are called like their field, or by their number. */
 static flow_slice
-part_name(planner *p, const flow_expression *expression, const flow_schema *input, size_t index, flow_field_spec *const *before)
+part_name(planner *p, const flow_expression *expression, const flow_schema *input, size_t index,
+		  flow_field_spec *const *before)
 {
 	int32_t field = expression_plain_field(expression);
-	flow_slice name = field < 0 ? flow_slice_of(planner_owned_format(p, "key_%zu", index + 1)) : input->fields[field]->name;
+	flow_slice name =
+		field < 0 ? flow_slice_of(planner_owned_format(p, "key_%zu", index + 1)) : input->fields[field]->name;
 	for (size_t i = 0; i < index; i++)
 		if (flow_slice_equal(before[i]->name, name))
 			return flow_slice_of(planner_owned_format(p, "%.*s_%zu", (int)name.size, name.data, index + 1));
@@ -89,8 +93,8 @@ record_key(planner *p, flow_expression *const *keys, const setting *s, const flo
 	}
 	if (p->failed)
 		return NULL;
-	const flow_schema *schema = schema_make_record(flow_slice_of("key"), (const flow_field_spec *const *)specs,
-	                                               (uint32_t)s->child_count, NULL);
+	const flow_schema *schema =
+		schema_make_record(flow_slice_of("key"), (const flow_field_spec *const *)specs, (uint32_t)s->child_count, NULL);
 	p->failed |= schema == NULL;
 	return planner_own_schema(p, schema);
 }
@@ -154,7 +158,8 @@ plan_bind_key(planner *p, plan_step *step, plan_cursor *at)
 	return !p->failed;
 }
 
-/* --- event time ---------------------------------------------------------------------------------------------------------------- */
+/* --- event time
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 /* How many steps take their records directly from this one. */
 static uint32_t
@@ -166,8 +171,8 @@ consumers_of_step(const planner *p, size_t step)
 	return count;
 }
 
-/* The key_by that the records come through and that only they come through: event time is assigned in front of it, where
- * records are in the order of their partition. PLAN_NONE: there is none. */
+/* The key_by that the records come through and that only they come through: event time is assigned in front of it,
+ * where records are in the order of their partition. PLAN_NONE: there is none. */
 static uint32_t
 first_key_by(planner *p, const plan_step *step, const plan_cursor *at)
 {
@@ -202,7 +207,8 @@ check_time_type(planner *p, const flow_expression *time, const char *text, const
 		return 1;
 	char name[64];
 	schema_print(type, 1, name, sizeof(name));
-	problem_at(p->problems, place, "event time '%s' is %s, not a timestamp; try cast(%s as timestamp)", text, name, text);
+	problem_at(p->problems, place, "event time '%s' is %s, not a timestamp; try cast(%s as timestamp)", text, name,
+			   text);
 	return 0;
 }
 
@@ -252,8 +258,9 @@ plan_bind_event_time(planner *p, plan_step *step, plan_cursor *at, const flow_fu
 	if (function->event_time == NULL) {
 		if (!function->needs_event_time || comes_with_event_time(p, at->node))
 			return 1;
-		problem_at(p->problems, place, "'%s' works by event time, but its records have none: name the field that holds it",
-		           step->step->function);
+		problem_at(p->problems, place,
+				   "'%s' works by event time, but its records have none: name the field that holds it",
+				   step->step->function);
 		return 0;
 	}
 	const char *text = arena_copy_text(p->arena, function->event_time);

@@ -116,7 +116,8 @@ place_all(struct ordering *o)
 	}
 }
 
-/* --- names ------------------------------------------------------------------------------------------------------------------ */
+/* --- names
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 static int
 is_taken(const planner *p, const char *name)
@@ -152,8 +153,8 @@ name_operators(planner *p, const uint32_t *placed)
 	}
 }
 
-/* What the design says where nothing was said: a record that is late fails a bounded job; else it goes to the dead letters, or
- * is skipped where there are none. */
+/* What the design says where nothing was said: a record that is late fails a bounded job; else it goes to the dead
+ * letters, or is skipped where there are none. */
 static void
 settle_late_records(planner *p)
 {
@@ -162,9 +163,9 @@ settle_late_records(planner *p)
 	for (uint32_t i = 0; i < pl->operator_count; i++)
 		if (pl->operators[i].kind == OPERATOR_SOURCE)
 			pl->bounded &= pl->streams[pl->operators[i].stream].bounded != 0;
-	uint32_t absent = pl->bounded                       ? RECORD_ERRORS_FAIL
-	                  : pl->dead_letters != PLAN_NONE ? RECORD_ERRORS_DEAD_LETTER
-	                                                  : RECORD_ERRORS_SKIP;
+	uint32_t absent = pl->bounded                     ? RECORD_ERRORS_FAIL
+					  : pl->dead_letters != PLAN_NONE ? RECORD_ERRORS_DEAD_LETTER
+													  : RECORD_ERRORS_SKIP;
 	for (uint32_t i = 0; i < pl->operator_count; i++)
 		if (pl->operators[i].function.needs_event_time && pl->operators[i].late == 0)
 			pl->operators[i].late = absent;
@@ -192,8 +193,9 @@ plan_order(planner *p)
 	for (uint32_t i = 0; i < o.count; i++) {
 		uint32_t node = o.placed[i];
 		for (uint32_t k = o.first[node]; k < o.first[node + 1]; k++)
-			pl->edges[pl->edge_count++] =
-			    (plan_edge){ .from = i, .to = p->nodes[o.links[k]->to]->number, .partitioning = o.links[k]->partitioning };
+			pl->edges[pl->edge_count++] = (plan_edge){ .from = i,
+													   .to = p->nodes[o.links[k]->to]->number,
+													   .partitioning = o.links[k]->partitioning };
 	}
 	name_operators(p, o.placed);
 	settle_late_records(p);

@@ -32,7 +32,8 @@ needs_of_expressions(const plan_operator *o, const uint8_t *output_needs, uint8_
 static int
 keeps_whole_records(const plan_operator *o)
 {
-	return o->kind == OPERATOR_SINK || o->record_errors == RECORD_ERRORS_DEAD_LETTER || o->late == RECORD_ERRORS_DEAD_LETTER;
+	return o->kind == OPERATOR_SINK || o->record_errors == RECORD_ERRORS_DEAD_LETTER ||
+		   o->late == RECORD_ERRORS_DEAD_LETTER;
 }
 
 static void
@@ -73,7 +74,8 @@ plan_projection(planner *p)
 		const flow_schema *schema = pl->operators[i].schema[0];
 		needs[i] = planner_allocate(p, (schema == NULL ? 0 : schema->field_count) + 1);
 	}
-	/* Edges are in the order of the operators that they leave, so backwards everything behind an operator is done before it. */
+	/* Edges are in the order of the operators that they leave, so backwards everything behind an operator is done
+	 * before it. */
 	for (uint32_t i = pl->edge_count; i > 0 && !p->failed; i--) {
 		const plan_edge *edge = &pl->edges[i - 1];
 		add_needs(&pl->operators[edge->to], pl->operators[edge->from].schema[0], needs[edge->to], needs[edge->from]);

@@ -114,7 +114,7 @@ plan_sample(planner *p, const plan_stream *stream, flow_slice *sample, flow_erro
 	r.bytes = arena_allocate(p->arena, SAMPLE_SIZE + 64); /* decoders may read a little beyond */
 	sem_init(&r.wake, 0, 0);
 	flow_status status = r.builder == NULL || r.bytes == NULL ? error_set(error, FLOW_E_MEMORY, "out of memory")
-	                                                          : read_with_source(&r, system, stream, error);
+															  : read_with_source(&r, system, stream, error);
 	if (status == FLOW_OK)
 		*sample = flow_slice_make(r.bytes, r.size);
 	builder_destroy(r.builder);

@@ -8,16 +8,16 @@
 /* Problems are those of the step that writes. */
 static int
 check_side(planner *p, const plan_stream *stream, const plan_serde *serde, const flow_schema *schema, const char *side,
-           const setting *place)
+		   const setting *place)
 {
 	if (serde->component == NULL)
 		return 1;
 	flow_error error = { 0 };
 	if (!FLOW_CAN(serde->ops, check_encodable) ||
-	    serde->ops->check_encodable(serde->instance, schema, &error) == FLOW_OK)
+		serde->ops->check_encodable(serde->instance, schema, &error) == FLOW_OK)
 		return 1;
-	problem_at(p->problems, place, "output '%s': serde '%s' cannot take these %s: %s", stream->id, serde->component->id, side,
-	           error_message(&error));
+	problem_at(p->problems, place, "output '%s': serde '%s' cannot take these %s: %s", stream->id, serde->component->id,
+			   side, error_message(&error));
 	error_clear(&error);
 	return 0;
 }
@@ -28,8 +28,8 @@ check_dictated(planner *p, const plan_stream *stream, const flow_schema *schema,
 	const flow_schema *wanted = stream->description.schema;
 	if (wanted == NULL || schema_equal(wanted, schema))
 		return 1;
-	problem_at(p->problems, place, "output '%s' takes %s, but the records are %s", stream->id, planner_schema_text(p, wanted),
-	           planner_schema_text(p, schema));
+	problem_at(p->problems, place, "output '%s' takes %s, but the records are %s", stream->id,
+			   planner_schema_text(p, wanted), planner_schema_text(p, schema));
 	return 0;
 }
 
@@ -38,8 +38,8 @@ check_same(planner *p, const plan_stream *stream, const flow_schema *schema, con
 {
 	if (stream->schema == NULL || schema_equal(stream->schema, schema))
 		return 1;
-	problem_at(p->problems, place, "output '%s' gets %s here, but %s from another step; one output takes one type", stream->id,
-	           planner_schema_text(p, schema), planner_schema_text(p, stream->schema));
+	problem_at(p->problems, place, "output '%s' gets %s here, but %s from another step; one output takes one type",
+			   stream->id, planner_schema_text(p, schema), planner_schema_text(p, stream->schema));
 	return 0;
 }
 
@@ -62,10 +62,11 @@ sink_node(planner *p, uint32_t index, uint32_t kind)
 }
 
 static int
-settle_output(planner *p, plan_stream *stream, const flow_schema *schema, const flow_schema *key_schema, const setting *place)
+settle_output(planner *p, plan_stream *stream, const flow_schema *schema, const flow_schema *key_schema,
+			  const setting *place)
 {
 	int good = check_dictated(p, stream, schema, place) && check_same(p, stream, schema, place) &&
-	           check_side(p, stream, &stream->value, schema, "records", place);
+			   check_side(p, stream, &stream->value, schema, "records", place);
 	if (key_schema != NULL)
 		good &= check_side(p, stream, &stream->key, key_schema, "keys", place);
 	if (!good)
@@ -90,12 +91,13 @@ plan_bind_sink(planner *p, plan_step *step, const plan_cursor *at)
 		return 0;
 	}
 	if (at->kind == FLOW_STREAM_BROADCAST) {
-		problem_at(p->problems, written->to_place, "a broadcast stream cannot be written: each record would be written by every task");
+		problem_at(p->problems, written->to_place,
+				   "a broadcast stream cannot be written: each record would be written by every task");
 		return 0;
 	}
 	if (p->dead_letters != NULL && index == p->dead_letter_stream) {
-		problem_at(p->problems, written->to_place, "output '%s' takes the dead letters; give the records an output of their own",
-		           stream->id);
+		problem_at(p->problems, written->to_place,
+				   "output '%s' takes the dead letters; give the records an output of their own", stream->id);
 		return 0;
 	}
 	if (!p->stream_usable[index] || !settle_output(p, stream, at->schema, at->key_schema, written->to_place))
@@ -114,9 +116,10 @@ plan_bind_sink(planner *p, plan_step *step, const plan_cursor *at)
 static const flow_schema *
 dead_letter_schema(planner *p)
 {
-	static const char text[] = "record(time:timestamp,job:string,operator:string,stream:string?,place:string?,partition:int64?,"
-	                           "ordinal:int64?,line:int64?,field:string?,status:string,reason:string,raw:string?,"
-	                           "raw_base64:bool,key:string?)";
+	static const char text[] =
+		"record(time:timestamp,job:string,operator:string,stream:string?,place:string?,partition:int64?,"
+		"ordinal:int64?,line:int64?,field:string?,status:string,reason:string,raw:string?,"
+		"raw_base64:bool,key:string?)";
 	const flow_schema *schema = schema_parse_type(flow_slice_of(text), NULL);
 	p->failed |= schema == NULL;
 	return planner_own_schema(p, schema);
@@ -140,7 +143,7 @@ plan_bind_dead_letters(planner *p)
 	if (p->dead_letters == NULL) {
 		if (wants_dead_letters(p))
 			problem_in(p->problems, p->graph->place, "dead_letters",
-			           "is missing: some records go to the dead letters, so name the output that takes them");
+					   "is missing: some records go to the dead letters, so name the output that takes them");
 		return;
 	}
 	plan_stream *stream = &p->plan->streams[p->dead_letter_stream];
@@ -148,7 +151,7 @@ plan_bind_dead_letters(planner *p)
 		stream->record_errors = RECORD_ERRORS_FAIL; /* a dead letter that cannot be written has no other place to go */
 	const flow_schema *schema = dead_letter_schema(p);
 	if (schema == NULL || !p->stream_usable[p->dead_letter_stream] ||
-	    !settle_output(p, stream, schema, NULL, stream->place))
+		!settle_output(p, stream, schema, NULL, stream->place))
 		return;
 	uint32_t number = sink_node(p, p->dead_letter_stream, OPERATOR_DEAD_LETTERS);
 	if (number == PLAN_NONE)

@@ -14,7 +14,8 @@ has_option(const flow_option_set *host_set, const flow_component *component, con
 	return options_find(host_set, name) != NULL || (own != NULL && options_find(own, name) != NULL);
 }
 
-/* Of a system's defaults a stream takes those of its direction. What neither direction has goes along and is reported with it. */
+/* Of a system's defaults a stream takes those of its direction. What neither direction has goes along and is reported
+ * with it. */
 static int
 is_for_other_direction(const plan_stream *stream, const flow_component *component, const char *name)
 {
@@ -23,11 +24,11 @@ is_for_other_direction(const plan_stream *stream, const flow_component *componen
 	return stream->direction == FLOW_DIRECTION_INPUT ? outputs && !inputs : inputs && !outputs;
 }
 
-/* Layer 2: what the system says for its streams. The stream's own setting, in whatever layer, beats it. A serde is one thing: parts
- * of the system's never mix with parts of the stream's. */
+/* Layer 2: what the system says for its streams. The stream's own setting, in whatever layer, beats it. A serde is one
+ * thing: parts of the system's never mix with parts of the stream's. */
 static void
 put_system_defaults(planner *p, const plan_stream *stream, const flow_component *component, const setting *system,
-                    const setting *group)
+					const setting *group)
 {
 	const setting *defaults = setting_child(system, "stream_defaults");
 	const setting *serde = setting_child(group, "serde") != NULL ? NULL : setting_child(system, "serde");
@@ -89,7 +90,8 @@ read_input_properties(planner *p, plan_stream *stream, const setting *group, con
 	stream->bounded = (uint32_t)flow_option_bool(options, "bounded", 0);
 	stream->bootstrap = (uint32_t)flow_option_bool(options, "bootstrap", 0);
 	stream->priority = (int32_t)flow_option_int(options, "priority", -1);
-	stream->start = flow_slice_is(flow_option_text(options, "offset_default"), "newest") ? FLOW_START_NEWEST : FLOW_START_OLDEST;
+	stream->start =
+		flow_slice_is(flow_option_text(options, "offset_default"), "newest") ? FLOW_START_NEWEST : FLOW_START_OLDEST;
 	stream->reset = (uint32_t)flow_option_bool(options, "reset_offset", 0);
 	stream->delete_committed = (uint32_t)flow_option_bool(options, "delete_committed_messages", 0);
 	if (component == NULL)
@@ -98,9 +100,10 @@ read_input_properties(planner *p, plan_stream *stream, const setting *group, con
 	if (stream->delete_committed && !FLOW_CAN(ops, delete_committed))
 		refuse(p, stream, group, "delete_committed_messages", "records of this system cannot be deleted by the job");
 	if (flow_option_bool(options, "broadcast", 0))
-		refuse(p, stream, group, "broadcast", "broadcast inputs need a function of two inputs, which no step can name yet");
+		refuse(p, stream, group, "broadcast",
+			   "broadcast inputs need a function of two inputs, which no step can name yet");
 	if (transformer != NULL && transformer->kind == SETTING_STRING &&
-	    planner_component(p, FLOW_TRANSFORMER, transformer->text, transformer) != NULL)
+		planner_component(p, FLOW_TRANSFORMER, transformer->text, transformer) != NULL)
 		refuse(p, stream, group, "transformer", "transformers are not applied yet");
 }
 
@@ -113,7 +116,7 @@ read_properties(planner *p, plan_stream *stream, const setting *group, const flo
 	if (component == NULL)
 		ignore = planner_unjudged(p, set, group, ignore);
 	const flow_options *options =
-	    planner_resolve(p, set, component, input ? "input" : "output", group, stream->place, stream->id, ignore);
+		planner_resolve(p, set, component, input ? "input" : "output", group, stream->place, stream->id, ignore);
 	if (options == NULL)
 		return;
 	planner_put_defaults(p, "streams", stream->id, set, component, input ? "input" : "output");
@@ -136,7 +139,8 @@ read_properties(planner *p, plan_stream *stream, const setting *group, const flo
 	stream->request.bounded = stream->bounded;
 }
 
-/* --- serdes --------------------------------------------------------------------------------------------------------------- */
+/* --- serdes
+ * --------------------------------------------------------------------------------------------------------------- */
 
 struct open_serde {
 	const flow_serde_ops *ops;
@@ -158,7 +162,8 @@ refuse_foreign_serde(planner *p, const setting *s)
 	for (const setting *at = s; at != NULL && !refused; at = at->overrode) {
 		if (at->layer != LAYER_FILE && at->layer != LAYER_JOB && at->layer != LAYER_COMMAND)
 			continue;
-		problem_at(p->problems, at, "the serde of an input or output is set in the application only, not by configuration");
+		problem_at(p->problems, at,
+				   "the serde of an input or output is set in the application only, not by configuration");
 		refused = 1;
 	}
 	for (size_t i = 0; i < s->child_count && !refused; i++)
@@ -173,15 +178,15 @@ check_serde_form(planner *p, const plan_stream *stream, const setting *s, const 
 	int bytes = (system->flags & FLOW_SYSTEM_BYTE_STREAMS) != 0;
 	if (key && bytes) {
 		problem_at(p->problems, s, "records of system '%s' (%s) have no keys, so there is no serde for them",
-		           p->plan->systems[stream->system].name, system->id);
+				   p->plan->systems[stream->system].name, system->id);
 		return 0;
 	}
 	if ((serde->flags & (bytes ? FLOW_SERDE_STREAM : FLOW_SERDE_RECORD)) != 0)
 		return 1;
 	problem_at(p->problems, s,
-	           bytes ? "serde '%s' cannot cut records out of a stream of bytes, which system '%s' gives"
-	                 : "serde '%s' is for streams of bytes; system '%s' has records",
-	           serde->id, p->plan->systems[stream->system].name);
+			   bytes ? "serde '%s' cannot cut records out of a stream of bytes, which system '%s' gives"
+					 : "serde '%s' is for streams of bytes; system '%s' has records",
+			   serde->id, p->plan->systems[stream->system].name);
 	return 0;
 }
 
@@ -192,7 +197,7 @@ open_serde(planner *p, const plan_stream *stream, const setting *s, int key, pla
 	const flow_options *options = NULL;
 	const flow_component *component = planner_component_setting(p, FLOW_SERDE, s, &options);
 	if (component == NULL || options == NULL || stream->system == PLAN_NONE ||
-	    !check_serde_form(p, stream, s, component, key) || p->problems->errors != before)
+		!check_serde_form(p, stream, s, component, key) || p->problems->errors != before)
 		return 0;
 	struct open_serde *open = planner_allocate(p, sizeof(*open));
 	if (open == NULL)
@@ -248,14 +253,14 @@ open_serdes(planner *p, plan_stream *stream, const setting *group)
 		if (system == NULL || (system->flags & FLOW_SYSTEM_OWN_SERDE) != 0 || stream->description.schema != NULL)
 			return 1;
 		problem_in(p->problems, stream->place, "serde", "is missing: how its records are %s, like serde = \"json\"",
-		           stream->direction == FLOW_DIRECTION_INPUT ? "read" : "written");
+				   stream->direction == FLOW_DIRECTION_INPUT ? "read" : "written");
 		return 0;
 	}
 	if (refuse_foreign_serde(p, s))
 		return 0;
 	if (system != NULL && (system->flags & FLOW_SYSTEM_OWN_SERDE) != 0) {
 		problem_at(p->problems, s, "system '%s' (%s) has a form of its own; its streams take no serde",
-		           p->plan->systems[stream->system].name, system->id);
+				   p->plan->systems[stream->system].name, system->id);
 		return 0;
 	}
 	if (s->kind == SETTING_GROUP && setting_child(s, "type") == NULL)
@@ -263,7 +268,8 @@ open_serdes(planner *p, plan_stream *stream, const setting *group)
 	return open_serde(p, stream, s, 0, &stream->value);
 }
 
-/* --- types ---------------------------------------------------------------------------------------------------------------- */
+/* --- types
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 static int
 describe(planner *p, plan_stream *stream)
@@ -277,7 +283,7 @@ describe(planner *p, plan_stream *stream)
 		const setting *group = config_effective(p->config, "streams", stream->id);
 		const setting *at = error.option == NULL ? NULL : setting_child(group, error.option);
 		problem_at(p->problems, at == NULL ? stream->place : at, "%s '%s': %s",
-		           stream->direction == FLOW_DIRECTION_INPUT ? "input" : "output", stream->id, error_message(&error));
+				   stream->direction == FLOW_DIRECTION_INPUT ? "input" : "output", stream->id, error_message(&error));
 		error_clear(&error);
 		return 0;
 	}
@@ -305,14 +311,17 @@ decoded_schema(planner *p, const plan_stream *stream, plan_serde *serde, int *un
 	if (status == FLOW_AGAIN) {
 		*unseen = 1;
 		if (!stream->byte_stream || !stream->description.sample)
-			return error_set(error, FLOW_E_CONFIG, "serde '%s' would find the fields in the data, which cannot be looked at while "
-			                                       "planning; declare them", id);
+			return error_set(error, FLOW_E_CONFIG,
+							 "serde '%s' would find the fields in the data, which cannot be looked at while "
+							 "planning; declare them",
+							 id);
 		status = plan_sample(p, stream, &sample, error);
 		if (status == FLOW_OK)
 			status = serde->ops->decoded_schema(serde->instance, sample, &schema, error);
 		if (status == FLOW_AGAIN)
-			return error_set(error, FLOW_E_CONFIG, "serde '%s' finds no fields in the data (%llu bytes were looked at); declare them",
-			                 id, (unsigned long long)sample.size);
+			return error_set(error, FLOW_E_CONFIG,
+							 "serde '%s' finds no fields in the data (%llu bytes were looked at); declare them", id,
+							 (unsigned long long)sample.size);
 	}
 	if (status == FLOW_OK)
 		serde->schema = planner_own_schema(p, schema);
@@ -328,8 +337,8 @@ report_no_schema(planner *p, const plan_stream *stream, const setting *place, in
 		return;
 	}
 	p->unseen = 1;
-	const char *text = planner_owned_format(p, "input '%s': %s (what depends on its fields was not checked)", stream->id,
-	                                        error_message(error));
+	const char *text = planner_owned_format(p, "input '%s': %s (what depends on its fields was not checked)",
+											stream->id, error_message(error));
 	if (text != NULL)
 		problem_warning(p->problems, place, text);
 }
@@ -340,7 +349,8 @@ settle_input_types(planner *p, plan_stream *stream, const setting *group)
 	stream->schema = stream->description.schema;
 	stream->key_schema = stream->description.key_schema;
 	if (stream->bootstrap && !stream->bounded)
-		refuse(p, stream, group, "bootstrap", "a bootstrap input is read to its end before others, so it has to end: bounded = true");
+		refuse(p, stream, group, "bootstrap",
+			   "a bootstrap input is read to its end before others, so it has to end: bounded = true");
 	plan_serde *serdes[2] = { &stream->value, &stream->key };
 	for (size_t i = 0; i < 2; i++) {
 		if (serdes[i]->component == NULL)
@@ -368,7 +378,7 @@ check_direction(planner *p, const plan_stream *stream)
 	if ((system->component->flags & (input ? FLOW_SYSTEM_HAS_INPUTS : FLOW_SYSTEM_HAS_OUTPUTS)) != 0)
 		return 1;
 	problem_at(p->problems, stream->place, "system '%s' (%s) has no %s", system->name, system->component->id,
-	           input ? "inputs" : "outputs");
+			   input ? "inputs" : "outputs");
 	return 0;
 }
 
@@ -387,8 +397,8 @@ plan_one_stream(planner *p, uint32_t index)
 		group = config_effective(p->config, "streams", stream->id);
 	}
 	read_properties(p, stream, group, component);
-	int good = stream->system != PLAN_NONE && check_direction(p, stream) && p->problems->errors == before && !p->failed &&
-	           p->plan->systems[stream->system].instance != NULL && describe(p, stream);
+	int good = stream->system != PLAN_NONE && check_direction(p, stream) && p->problems->errors == before &&
+			   !p->failed && p->plan->systems[stream->system].instance != NULL && describe(p, stream);
 	good &= open_serdes(p, stream, group);
 	if (good && stream->direction == FLOW_DIRECTION_INPUT)
 		good = settle_input_types(p, stream, group);

@@ -47,7 +47,8 @@ find_table(planner *p, const char *name)
 	return NULL;
 }
 
-/* --- the service that bind uses ------------------------------------------------------------------------------------------- */
+/* --- the service that bind uses
+ * ------------------------------------------------------------------------------------------- */
 
 /* The service's calls carry no context. Planning happens on the main thread only, and bind asks only while it runs. */
 static planner *serving;
@@ -100,13 +101,15 @@ settle_schema(planner *p, size_t step, plan_table *table, const plan_cursor *inp
 		table->key_schema = input->key_schema;
 		return 1;
 	}
-	int same_keys = (table->key_schema == NULL && input->key_schema == NULL) ||
-	                (table->key_schema != NULL && input->key_schema != NULL && schema_equal(table->key_schema, input->key_schema));
+	int same_keys =
+		(table->key_schema == NULL && input->key_schema == NULL) ||
+		(table->key_schema != NULL && input->key_schema != NULL && schema_equal(table->key_schema, input->key_schema));
 	if (same_keys && schema_equal(table->schema, input->schema))
 		return 1;
 	problem_at(p->problems, place, "table '%s' gets %s by %s here, but %s by %s from another step (%s)", table->name,
-	           planner_schema_text(p, input->schema), planner_schema_text(p, input->key_schema), planner_schema_text(p, table->schema),
-	           planner_schema_text(p, table->key_schema), setting_place(p->arena, p->steps[work->writer].step->place));
+			   planner_schema_text(p, input->schema), planner_schema_text(p, input->key_schema),
+			   planner_schema_text(p, table->schema), planner_schema_text(p, table->key_schema),
+			   setting_place(p->arena, p->steps[work->writer].step->place));
 	return 0;
 }
 
@@ -126,7 +129,8 @@ plan_tables_written(planner *p, size_t step, const flow_function_plan *function,
 	return good;
 }
 
-/* --- steps that wait for a table ------------------------------------------------------------------------------------------ */
+/* --- steps that wait for a table
+ * ------------------------------------------------------------------------------------------ */
 
 static int
 value_names(const flow_option_value *value, const char *table)
@@ -167,14 +171,16 @@ report_one_waiting(planner *p, size_t index)
 			continue;
 		if (comes_from(p, i, index) && other->waits_for == NULL) {
 			problem_at(p->problems, step->step->place,
-			           "the step reads table '%s', which is written only behind the step itself (%s); nobody can say what is in it",
-			           step->waits_for, setting_place(p->arena, other->step->place));
+					   "the step reads table '%s', which is written only behind the step itself (%s); nobody can say "
+					   "what is in it",
+					   step->waits_for, setting_place(p->arena, other->step->place));
 			return;
 		}
 		if (other->waits_for == NULL) {
 			problem_at(p->problems, step->step->place,
-			           "the step reads table '%s', whose writer (%s) waits for a table too; the tables depend on each other in a ring",
-			           step->waits_for, setting_place(p->arena, other->step->place));
+					   "the step reads table '%s', whose writer (%s) waits for a table too; the tables depend on each "
+					   "other in a ring",
+					   step->waits_for, setting_place(p->arena, other->step->place));
 			return;
 		}
 	}
@@ -189,7 +195,8 @@ plan_report_waiting(planner *p)
 			report_one_waiting(p, i);
 }
 
-/* --- what holds for tables once all is bound ------------------------------------------------------------------------------ */
+/* --- what holds for tables once all is bound
+ * ------------------------------------------------------------------------------ */
 
 static int
 names_table(const char *const *names, const char *table)
@@ -209,7 +216,8 @@ operator_before(const plan *pl, uint32_t number)
 	return PLAN_NONE;
 }
 
-/* The source that an operator's records come from; *keyed: through an exchange by key; *stateful: through an operator with state. */
+/* The source that an operator's records come from; *keyed: through an exchange by key; *stateful: through an operator
+ * with state. */
 static const plan_operator *
 source_of(const plan *pl, uint32_t number, int *keyed, const plan_operator **stateful)
 {
@@ -226,8 +234,8 @@ source_of(const plan *pl, uint32_t number, int *keyed, const plan_operator **sta
 	return NULL;
 }
 
-/* Partitions of a local table are those of what writes and reads it: where records are not partitioned anew by key, the inputs must
- * be partitioned alike, or a reader looks for rows that are elsewhere. */
+/* Partitions of a local table are those of what writes and reads it: where records are not partitioned anew by key,
+ * the inputs must be partitioned alike, or a reader looks for rows that are elsewhere. */
 static void
 check_partitions(planner *p, const plan_table *table)
 {
@@ -246,9 +254,10 @@ check_partitions(planner *p, const plan_table *table)
 			first = stream;
 		if (first->description.partition_count != stream->description.partition_count)
 			problem_at(p->problems, o->place,
-			           "table '%s' is shared by input '%s' with %d partitions and input '%s' with %d; put key_by in front of both",
-			           table->name, first->id, first->description.partition_count, stream->id,
-			           stream->description.partition_count);
+					   "table '%s' is shared by input '%s' with %d partitions and input '%s' with %d; put key_by in "
+					   "front of both",
+					   table->name, first->id, first->description.partition_count, stream->id,
+					   stream->description.partition_count);
 	}
 }
 
@@ -258,7 +267,7 @@ is_volatile_table(const plan *pl, const char *name)
 	for (uint32_t i = 0; i < pl->table_count; i++)
 		if (strcmp(pl->tables[i].name, name) == 0)
 			return pl->tables[i].component != NULL && !pl->tables[i].durable &&
-			       (pl->tables[i].component->flags & FLOW_TABLE_LOCAL) != 0;
+				   (pl->tables[i].component->flags & FLOW_TABLE_LOCAL) != 0;
 	return 0;
 }
 
@@ -291,8 +300,8 @@ lasting_effect_behind(planner *p, uint32_t source)
 	return NULL;
 }
 
-/* A table that does not survive a restart is filled anew at each start: its input is read from the beginning, which is right only
- * if nothing else comes of it, and complete only if it ends. */
+/* A table that does not survive a restart is filled anew at each start: its input is read from the beginning, which is
+ * right only if nothing else comes of it, and complete only if it ends. */
 static void
 check_volatile_writer(planner *p, const plan_operator *writer, const char *table)
 {
@@ -306,14 +315,16 @@ check_volatile_writer(planner *p, const plan_operator *writer, const char *table
 	const plan_operator *lasting = lasting_effect_behind(p, source->index);
 	if (lasting != NULL)
 		problem_at(p->problems, writer->place,
-		           "table '%s' does not survive a restart, so input '%s' is read anew for it; but it also feeds '%s' (%s): use a "
-		           "durable table, or read the input twice under two ids",
-		           table, stream->id, lasting->name, setting_place(p->arena, lasting->place));
+				   "table '%s' does not survive a restart, so input '%s' is read anew for it; but it also feeds '%s' "
+				   "(%s): use a "
+				   "durable table, or read the input twice under two ids",
+				   table, stream->id, lasting->name, setting_place(p->arena, lasting->place));
 	else if (!stream->bounded)
 		problem_at(p->problems, writer->place,
-		           "table '%s' does not survive a restart and input '%s' does not end, so nobody knows when the table is complete: "
-		           "use a durable table, or a bounded input",
-		           table, stream->id);
+				   "table '%s' does not survive a restart and input '%s' does not end, so nobody knows when the table "
+				   "is complete: "
+				   "use a durable table, or a bounded input",
+				   table, stream->id);
 	stream->volatile_reader = 1;
 }
 

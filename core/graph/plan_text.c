@@ -33,9 +33,10 @@ static void
 print_head(const plan *p, FILE *to)
 {
 	fprintf(to, "job %s%s%s, plan %s\n", p->job, p->instance[0] == '\0' ? "" : ", instance ", p->instance, p->id);
-	fprintf(to, "%s; %s; parallelism %u of at most %u, %u worker%s\n", p->bounded ? "ends when its inputs end" : "runs until it is stopped",
-	        p->has_state ? "keeps state" : "keeps no state", p->parallelism, p->max_parallelism, p->workers,
-	        p->workers == 1 ? "" : "s");
+	fprintf(to, "%s; %s; parallelism %u of at most %u, %u worker%s\n",
+			p->bounded ? "ends when its inputs end" : "runs until it is stopped",
+			p->has_state ? "keeps state" : "keeps no state", p->parallelism, p->max_parallelism, p->workers,
+			p->workers == 1 ? "" : "s");
 }
 
 static void
@@ -58,7 +59,8 @@ print_input(const plan_stream *stream, FILE *to)
 	if (stream->volatile_reader)
 		fputs(", read anew at each start", to);
 	if (stream->description.partition_count != FLOW_PARTITIONS_UNKNOWN)
-		fprintf(to, ", %d partition%s", stream->description.partition_count, stream->description.partition_count == 1 ? "" : "s");
+		fprintf(to, ", %d partition%s", stream->description.partition_count,
+				stream->description.partition_count == 1 ? "" : "s");
 	if (stream->fields != NULL)
 		fprintf(to, ", %llu of %u fields read", (unsigned long long)stream->field_count, stream->schema->field_count);
 }
@@ -160,7 +162,7 @@ print_stages(const plan *p, FILE *to)
 	for (uint32_t i = 0; i < p->stage_count; i++) {
 		const plan_stage *stage = &p->stages[i];
 		fprintf(to, "  stage %u, %u task%s%s\n", i, stage->task_count, stage->task_count == 1 ? "" : "s",
-		        stage->keyed ? " by key" : "");
+				stage->keyed ? " by key" : "");
 		for (uint32_t k = 0; k < stage->operator_count; k++)
 			print_operator(p, &p->operators[stage->operators[k]], to);
 	}
@@ -188,7 +190,8 @@ plan_print_text(const plan *p, FILE *to)
 	plan_configuration(p, print_configuration_entry, to);
 }
 
-/* --- pictures ------------------------------------------------------------------------------------------------------------------ */
+/* --- pictures
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 /* Both notations take a text in double quotes; Mermaid knows entities only. */
 static void
@@ -214,7 +217,7 @@ plan_print_dot(const plan *p, FILE *to)
 	fputs("digraph plan {\n  rankdir=LR;\n  node [shape=box];\n", to);
 	for (uint32_t s = 0; s < p->stage_count; s++) {
 		fprintf(to, "  subgraph cluster_%u {\n    label=\"stage %u, %u task%s\";\n", s, s, p->stages[s].task_count,
-		        p->stages[s].task_count == 1 ? "" : "s");
+				p->stages[s].task_count == 1 ? "" : "s");
 		for (uint32_t i = 0; i < p->stages[s].operator_count; i++) {
 			const plan_operator *o = &p->operators[p->stages[s].operators[i]];
 			fprintf(to, "    o%u [label=", o->index);
@@ -239,7 +242,7 @@ plan_print_mermaid(const plan *p, FILE *to)
 	fputs("flowchart LR\n", to);
 	for (uint32_t s = 0; s < p->stage_count; s++) {
 		fprintf(to, "  subgraph s%u[\"stage %u, %u task%s\"]\n", s, s, p->stages[s].task_count,
-		        p->stages[s].task_count == 1 ? "" : "s");
+				p->stages[s].task_count == 1 ? "" : "s");
 		for (uint32_t i = 0; i < p->stages[s].operator_count; i++) {
 			const plan_operator *o = &p->operators[p->stages[s].operators[i]];
 			fprintf(to, "    o%u[", o->index);

@@ -1,9 +1,10 @@
 /*
  * graph/planner.h - what the files of the planner share. Private to the room.
  *
- * Order of work (plan.c): job options, systems, streams, tables and steps with their options (everything that can be checked
- * without types); then the flow is bound step by step, which settles types (plan_bind.c); then, if nothing was wrong, operators are
- * ordered and cut into stages (plan_stages.c), and what follows from the whole is computed: projection, delivery, ids.
+ * Order of work (plan.c): job options, systems, streams, tables and steps with their options (everything that can be
+ * checked without types); then the flow is bound step by step, which settles types (plan_bind.c); then, if nothing was
+ * wrong, operators are ordered and cut into stages (plan_stages.c), and what follows from the whole is computed:
+ * projection, delivery, ids.
  */
 #ifndef GRAPH_PLANNER_H
 #define GRAPH_PLANNER_H
@@ -35,11 +36,11 @@ typedef struct plan_link {
 /* Where the records of a step can be taken from. */
 typedef struct plan_cursor {
 	uint32_t node;
-	uint32_t partitioning; /* of the edge that is still to be made */
-	uint32_t kind;         /* FLOW_STREAM_* */
-	const flow_schema *schema;     /* NULL: no records come out */
+	uint32_t partitioning;     /* of the edge that is still to be made */
+	uint32_t kind;             /* FLOW_STREAM_* */
+	const flow_schema *schema; /* NULL: no records come out */
 	const flow_schema *key_schema;
-	const char *key_text;  /* NULL: none */
+	const char *key_text; /* NULL: none */
 } plan_cursor;
 
 #define STEP_WAITING 0
@@ -52,8 +53,8 @@ typedef struct plan_step {
 	const flow_options *options; /* of the function */
 	uint32_t record_errors;
 	uint32_t late;
-	uint32_t state;              /* STEP_* */
-	const char *waits_for;       /* table without a schema yet */
+	uint32_t state;        /* STEP_* */
+	const char *waits_for; /* table without a schema yet */
 	plan_cursor out;
 	uint32_t consumers;
 } plan_step;
@@ -83,7 +84,7 @@ typedef struct planner {
 	uint32_t node_count, node_capacity;
 	plan_link *links;
 	uint32_t link_count, link_capacity;
-	uint32_t record_errors; /* the job's */
+	uint32_t record_errors;   /* the job's */
 	const char *dead_letters; /* id of the output, or NULL */
 	uint32_t dead_letter_stream;
 } planner;
@@ -97,35 +98,39 @@ const char *planner_schema_text(planner *p, const flow_schema *schema);
 /* The plan takes over a reference to a schema; returns it. */
 const flow_schema *planner_own_schema(planner *p, const flow_schema *schema);
 
-/* --- plan_components.c: components by name, with their options --------------------------------------------------------- */
+/* --- plan_components.c: components by name, with their options
+ * --------------------------------------------------------- */
 
 /* Loads a component; problems (with the nearest id) go to `place`. NULL: it cannot be used. */
 const flow_component *planner_component(planner *p, uint32_t kind, const char *id, const setting *place);
 /* A component written as "name" or as { type = "name"; options }. `options` NULL: not wanted. */
-const flow_component *planner_component_setting(planner *p, uint32_t kind, const setting *s, const flow_options **options);
-/* Resolves what stands in `group` with the host's table and the component's table of that scope, either may be NULL. `ignore` is
- * NULL-terminated or NULL. */
+const flow_component *planner_component_setting(planner *p, uint32_t kind, const setting *s,
+												const flow_options **options);
+/* Resolves what stands in `group` with the host's table and the component's table of that scope, either may be NULL.
+ * `ignore` is NULL-terminated or NULL. */
 const flow_options *planner_resolve(planner *p, const flow_option_set *host_set, const flow_component *component,
-                                    const char *scope, const setting *group, const setting *place, const char *name,
-                                    const char *const *ignore);
-/* Puts the defaults of these tables into the lowest layer, for `flowd explain`. `name` NULL: the section is the thing. */
+									const char *scope, const setting *group, const setting *place, const char *name,
+									const char *const *ignore);
+/* Puts the defaults of these tables into the lowest layer, for `flowd explain`. `name` NULL: the section is the thing.
+ * */
 void planner_put_defaults(planner *p, const char *section, const char *name, const flow_option_set *host_set,
-                          const flow_component *component, const char *scope);
-/* For a thing whose component is unknown: `ignore`, and all keys that only the component could judge. Misspelled words of the
- * host's table are still reported. */
+						  const flow_component *component, const char *scope);
+/* For a thing whose component is unknown: `ignore`, and all keys that only the component could judge. Misspelled words
+ * of the host's table are still reported. */
 const char *const *planner_unjudged(planner *p, const flow_option_set *host_set, const setting *group,
-                                    const char *const *ignore);
+									const char *const *ignore);
 /* RECORD_ERRORS_* of an enum option, or `absent`. */
 uint32_t planner_record_errors(const flow_options *options, const char *name, uint32_t absent);
 void planner_name_service(planner *p);
 
-/* --- the parts of a plan ------------------------------------------------------------------------------------------------ */
+/* --- the parts of a plan
+ * ------------------------------------------------------------------------------------------------ */
 
-void plan_job(planner *p);     /* plan_job.c: job options, dead letters, names that belong to nothing */
+void plan_job(planner *p);       /* plan_job.c: job options, dead letters, names that belong to nothing */
 void plan_job_store(planner *p); /* the state store, once it is known that there is state */
-void plan_systems(planner *p); /* plan_systems.c */
-void plan_streams(planner *p); /* plan_streams.c */
-void plan_tables(planner *p);  /* plan_tables.c */
+void plan_systems(planner *p);   /* plan_systems.c */
+void plan_streams(planner *p);   /* plan_streams.c */
+void plan_tables(planner *p);    /* plan_tables.c */
 /* First bytes of an input, at most 64 KiB, into the plan's arena (plan_sample.c). */
 flow_status plan_sample(planner *p, const plan_stream *stream, flow_slice *sample, flow_error *error);
 
@@ -137,9 +142,9 @@ const char *plan_tables_missed(void);
 int plan_tables_written(planner *p, size_t step, const flow_function_plan *function, const plan_cursor *input);
 void plan_tables_check(planner *p); /* what holds for tables once all is bound */
 
-void plan_bind(planner *p);        /* plan_bind.c: steps to nodes and links */
+void plan_bind(planner *p);           /* plan_bind.c: steps to nodes and links */
 void plan_report_waiting(planner *p); /* plan_tables.c: steps that wait for tables which nobody writes */
-int plan_bind_key(planner *p, plan_step *step, plan_cursor *at);      /* plan_key.c */
+int plan_bind_key(planner *p, plan_step *step, plan_cursor *at); /* plan_key.c */
 int plan_bind_event_time(planner *p, plan_step *step, plan_cursor *at, const flow_function_plan *function);
 int plan_bind_sink(planner *p, plan_step *step, const plan_cursor *at); /* plan_sink.c */
 void plan_bind_dead_letters(planner *p);

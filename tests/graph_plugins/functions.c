@@ -46,8 +46,8 @@ unbind(void *binding)
 }
 
 #define PARAMETERS                                                                                                     \
-	const flow_host *host, const flow_options *options, const flow_function_input *const *inputs, uint32_t input_count,    \
-	    flow_function_plan *plan, void **binding, flow_error *error
+	const flow_host *host, const flow_options *options, const flow_function_input *const *inputs,                      \
+		uint32_t input_count, flow_function_plan *plan, void **binding, flow_error *error
 #define NO_MEMORY flow_fail(fixture_host, error, FLOW_E_MEMORY, "out of memory")
 #define UNUSED ((void)host, (void)options, (void)input_count, (void)error)
 
@@ -75,7 +75,11 @@ where_bind(PARAMETERS)
 }
 
 static const flow_state_declaration state = {
-	.struct_size = FLOW_SIZEOF(flow_state_declaration), .kind = FLOW_STATE_SLOT, .slot_size = 8, .name = "count", .layout = "count:i64",
+	.struct_size = FLOW_SIZEOF(flow_state_declaration),
+	.kind = FLOW_STATE_SLOT,
+	.slot_size = 8,
+	.name = "count",
+	.layout = "count:i64",
 };
 static const flow_state_declaration *const states[] = { &state, NULL };
 
@@ -152,14 +156,14 @@ sink_all_bind(PARAMETERS)
 }
 
 #define VARIANT(word, ...)                                                                                             \
-	static flow_status word##_bind(PARAMETERS)                                                                             \
-	{                                                                                                                      \
-		UNUSED;                                                                                                            \
-		struct bound *bound = bind_pass(inputs[0], plan, binding);                                                         \
-		if (bound == NULL)                                                                                                 \
-			return NO_MEMORY;                                                                                              \
-		__VA_ARGS__;                                                                                                       \
-		return FLOW_OK;                                                                                                    \
+	static flow_status word##_bind(PARAMETERS)                                                                         \
+	{                                                                                                                  \
+		UNUSED;                                                                                                        \
+		struct bound *bound = bind_pass(inputs[0], plan, binding);                                                     \
+		if (bound == NULL)                                                                                             \
+			return NO_MEMORY;                                                                                          \
+		__VA_ARGS__;                                                                                                   \
+		return FLOW_OK;                                                                                                \
 	}
 VARIANT(block, plan->blocks = 1)
 VARIANT(pair, plan->shape = FLOW_SHAPE_TWO_INPUTS)
@@ -168,38 +172,39 @@ VARIANT(keyed_only, plan->needs_keyed = 1)
 VARIANT(timed, plan->needs_event_time = 1)
 VARIANT(sloppy, bound->passes[0] = 1000)
 
-OPTION(where_option, .type = FLOW_OPTION_EXPRESSION, .flags = FLOW_OPTION_PRIMARY | FLOW_OPTION_REQUIRED, .name = "where",
-       .doc = "Fixture.");
+OPTION(where_option, .type = FLOW_OPTION_EXPRESSION, .flags = FLOW_OPTION_PRIMARY | FLOW_OPTION_REQUIRED,
+	   .name = "where", .doc = "Fixture.");
 SET(where_set, "", &where_option);
-OPTION(tumbling_option, .type = FLOW_OPTION_DURATION, .flags = FLOW_OPTION_REQUIRED, .name = "tumbling", .doc = "Fixture.");
+OPTION(tumbling_option, .type = FLOW_OPTION_DURATION, .flags = FLOW_OPTION_REQUIRED, .name = "tumbling",
+	   .doc = "Fixture.");
 OPTION(time_option, .type = FLOW_OPTION_EXPRESSION, .name = "time", .doc = "Fixture.");
 OPTION(order_option, .type = FLOW_OPTION_DURATION, .name = "out_of_order", .doc = "Fixture.");
 static const flow_option *const window_members[] = { &tumbling_option, &time_option, &order_option, NULL };
 OPTION(window_option, .type = FLOW_OPTION_GROUP, .name = "window", .members = window_members, .doc = "Fixture.");
 OPTION(aggregate_option, .type = FLOW_OPTION_MAP, .element = FLOW_OPTION_STRING,
-       .flags = FLOW_OPTION_PRIMARY | FLOW_OPTION_REQUIRED, .name = "aggregate", .doc = "Fixture.");
+	   .flags = FLOW_OPTION_PRIMARY | FLOW_OPTION_REQUIRED, .name = "aggregate", .doc = "Fixture.");
 SET(aggregate_set, "", &aggregate_option, &window_option);
-OPTION(write_option, .type = FLOW_OPTION_REFERENCE, .refers_to = "table", .flags = FLOW_OPTION_PRIMARY | FLOW_OPTION_REQUIRED,
-       .name = "write_table", .doc = "Fixture.");
+OPTION(write_option, .type = FLOW_OPTION_REFERENCE, .refers_to = "table",
+	   .flags = FLOW_OPTION_PRIMARY | FLOW_OPTION_REQUIRED, .name = "write_table", .doc = "Fixture.");
 SET(write_set, "", &write_option);
-OPTION(join_option, .type = FLOW_OPTION_REFERENCE, .refers_to = "table", .flags = FLOW_OPTION_PRIMARY | FLOW_OPTION_REQUIRED,
-       .name = "join_table", .doc = "Fixture.");
+OPTION(join_option, .type = FLOW_OPTION_REFERENCE, .refers_to = "table",
+	   .flags = FLOW_OPTION_PRIMARY | FLOW_OPTION_REQUIRED, .name = "join_table", .doc = "Fixture.");
 SET(join_set, "", &join_option);
 OPTION(wait_option, .type = FLOW_OPTION_DURATION, .name = "wait", .doc = "Fixture.");
 SET(block_set, "", &wait_option);
 
 #define FUNCTION(word, sets)                                                                                           \
-	static const flow_function_ops word##_ops = {                                                                          \
-		.struct_size = FLOW_SIZEOF(flow_function_ops),                                                                     \
-		.bind = word##_bind,                                                                                               \
-		.unbind = unbind,                                                                                                  \
+	static const flow_function_ops word##_ops = {                                                                      \
+		.struct_size = FLOW_SIZEOF(flow_function_ops),                                                                 \
+		.bind = word##_bind,                                                                                           \
+		.unbind = unbind,                                                                                              \
 		.open = NEVER,                                                                                                 \
 		.process = NEVER,                                                                                              \
 		.timers = NEVER,                                                                                               \
 		.watermark = NEVER,                                                                                            \
 		.end_input = NEVER,                                                                                            \
 		.close = NEVER,                                                                                                \
-	};                                                                                                                     \
+	};                                                                                                                 \
 	COMPONENT(fixture_##word, FLOW_FUNCTION, 0, #word, sets, &word##_ops)
 #define SETS(identifier, set) static const flow_option_set *const identifier[] = { &set, NULL }
 

@@ -82,11 +82,19 @@ init(const flow_host *host, flow_error *error)
 }
 
 static const flow_component *const components[] = {
-	&fixture_file,       &fixture_messaging,  &fixture_own,     &fixture_source_only, &fixture_csv,   &fixture_json,
-	&fixture_string,     &fixture_frames,     &fixture_where,   &fixture_aggregate,   &fixture_write_table,
-	&fixture_join_table, &fixture_sink_all,   &fixture_block,   &fixture_pair,        &fixture_split, &fixture_keyed_only,
-	&fixture_timed,      &fixture_sloppy,     &fixture_pass,    &fixture_memory,      &fixture_durable,
-	&fixture_rocksdb,    &fixture_torn,       &fixture_envelope, NULL,
+	&fixture_file,        &fixture_messaging,
+	&fixture_own,         &fixture_source_only,
+	&fixture_csv,         &fixture_json,
+	&fixture_string,      &fixture_frames,
+	&fixture_where,       &fixture_aggregate,
+	&fixture_write_table, &fixture_join_table,
+	&fixture_sink_all,    &fixture_block,
+	&fixture_pair,        &fixture_split,
+	&fixture_keyed_only,  &fixture_timed,
+	&fixture_sloppy,      &fixture_pass,
+	&fixture_memory,      &fixture_durable,
+	&fixture_rocksdb,     &fixture_torn,
+	&fixture_envelope,    NULL,
 };
 
 FLOW_DEFINE_PLUGIN("planner_fixture", "1.0.0", "Apache-2.0", components, init, NULL)

@@ -1,4 +1,5 @@
-/* Serdes: `csv` and `json` give records of declared types, `csv` also strings by the names of a header; `frames` takes records only. */
+/* Serdes: `csv` and `json` give records of declared types, `csv` also strings by the names of a header; `frames` takes
+ * records only. */
 #include <stdio.h>
 
 #include "fixture.h"
@@ -7,7 +8,8 @@ struct flow_serde {
 	char type[512]; /* empty: by the header */
 };
 
-OPTION(types_option, .type = FLOW_OPTION_MAP, .element = FLOW_OPTION_TYPE, .name = "types", .doc = "Fields and their types.");
+OPTION(types_option, .type = FLOW_OPTION_MAP, .element = FLOW_OPTION_TYPE, .name = "types",
+	   .doc = "Fields and their types.");
 OPTION(delimiter_option, .type = FLOW_OPTION_STRING, .name = "delimiter", .default_text = ",", .doc = "Fixture.");
 SET(serde_set, "", &types_option, &delimiter_option);
 static const flow_option_set *const sets[] = { &serde_set, NULL };
@@ -18,7 +20,7 @@ write_type(struct flow_serde *serde, const flow_option_value *types)
 	size_t used = 0;
 	for (uint64_t i = 0; types != NULL && i < types->entry_count; i++)
 		used += (size_t)snprintf(serde->type + used, sizeof(serde->type) - used, "%s%s:%s", i == 0 ? "record(" : ",",
-		                         types->entries[i]->name.data, types->entries[i]->value->text.data);
+								 types->entries[i]->name.data, types->entries[i]->value->text.data);
 	if (used != 0)
 		snprintf(serde->type + used, sizeof(serde->type) - used, ")");
 }
@@ -54,7 +56,8 @@ csv_schema(flow_serde *serde, flow_slice sample, const flow_schema **schema, flo
 			return FLOW_AGAIN;
 		size_t used = (size_t)snprintf(serde->type, sizeof(serde->type), "record(");
 		for (const char *c = sample.data; c < end && used + 16 < sizeof(serde->type); c++)
-			used += *c == ',' ? (size_t)snprintf(serde->type + used, 16, ":string,") : (serde->type[used] = *c, (size_t)1);
+			used +=
+				*c == ',' ? (size_t)snprintf(serde->type + used, 16, ":string,") : (serde->type[used] = *c, (size_t)1);
 		snprintf(serde->type + used, sizeof(serde->type) - used, ":string)");
 	}
 	*schema = fixture_type(serde->type);
@@ -85,7 +88,7 @@ check_encodable(flow_serde *serde, const flow_schema *schema, flow_error *error)
 	for (uint32_t i = 0; i < schema->field_count; i++)
 		if (schema->fields[i]->schema->kind == FLOW_KIND_BYTES)
 			return flow_fail(fixture_host, error, FLOW_E_TYPE, "field %.*s is bytes", (int)schema->fields[i]->name.size,
-			                 schema->fields[i]->name.data);
+							 schema->fields[i]->name.data);
 	return FLOW_OK;
 }
 
@@ -97,12 +100,12 @@ check_string(flow_serde *serde, const flow_schema *schema, flow_error *error)
 }
 
 #define OPS(identifier, schema_function, check_function)                                                               \
-	static const flow_serde_ops identifier = {                                                                             \
-		.struct_size = FLOW_SIZEOF(flow_serde_ops),                                                                        \
-		.open = open_serde,                                                                                                \
-		.close = close_serde,                                                                                              \
-		.decoded_schema = schema_function,                                                                                 \
-		.check_encodable = check_function,                                                                                 \
+	static const flow_serde_ops identifier = {                                                                         \
+		.struct_size = FLOW_SIZEOF(flow_serde_ops),                                                                    \
+		.open = open_serde,                                                                                            \
+		.close = close_serde,                                                                                          \
+		.decoded_schema = schema_function,                                                                             \
+		.check_encodable = check_function,                                                                             \
 		.decoder_open = NEVER,                                                                                         \
 		.decode = NEVER,                                                                                               \
 		.decode_rows = NEVER,                                                                                          \

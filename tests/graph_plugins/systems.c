@@ -1,4 +1,5 @@
-/* Systems: `file` has streams of bytes, `messaging` records, `own` decoded records of its own; options say what describe answers. */
+/* Systems: `file` has streams of bytes, `messaging` records, `own` decoded records of its own; options say what
+ * describe answers. */
 #include "fixture.h"
 
 struct flow_system {
@@ -22,7 +23,8 @@ OPTION(writers_option, .type = FLOW_OPTION_INT, .name = "writers", .doc = "Fixtu
 static const char *const delivery_choices[] = { "once", "again", "resumable", "one_phase", NULL };
 OPTION(promise_option, .type = FLOW_OPTION_ENUM, .name = "promise", .choices = delivery_choices, .doc = "Fixture.");
 OPTION(takes_option, .type = FLOW_OPTION_TYPE, .name = "takes", .doc = "The type that it dictates.");
-OPTION(compression_option, .type = FLOW_OPTION_STRING, .name = "compression", .default_text = "none", .doc = "Fixture.");
+OPTION(compression_option, .type = FLOW_OPTION_STRING, .name = "compression", .default_text = "none",
+	   .doc = "Fixture.");
 SET(output_set, "output", &path_option, &writers_option, &promise_option, &takes_option, &compression_option);
 static const flow_option_set *const sets[] = { &system_set, &input_set, &output_set, NULL };
 
@@ -42,7 +44,8 @@ close_system(flow_system *system)
 }
 
 static flow_status
-describe(flow_system *system, const flow_stream_request *request, flow_stream_description *description, flow_error *error)
+describe(flow_system *system, const flow_stream_request *request, flow_stream_description *description,
+		 flow_error *error)
 {
 	(void)system;
 	flow_slice wrong = flow_option_text(request->options, "wrong"), takes = flow_option_text(request->options, "takes");
@@ -51,7 +54,8 @@ describe(flow_system *system, const flow_stream_request *request, flow_stream_de
 		return flow_fail(fixture_host, error, FLOW_E_CONFIG, "%s", wrong.data);
 	}
 	if (request->direction == FLOW_DIRECTION_INPUT) {
-		description->partition_count = (int32_t)flow_option_int(request->options, "partitions", FLOW_PARTITIONS_UNKNOWN);
+		description->partition_count =
+			(int32_t)flow_option_int(request->options, "partitions", FLOW_PARTITIONS_UNKNOWN);
 		description->sample = flow_option_get(request->options, "content") != NULL;
 		return FLOW_OK;
 	}
@@ -66,7 +70,8 @@ describe(flow_system *system, const flow_stream_request *request, flow_stream_de
 }
 
 static flow_status
-describe_own(flow_system *system, const flow_stream_request *request, flow_stream_description *description, flow_error *error)
+describe_own(flow_system *system, const flow_stream_request *request, flow_stream_description *description,
+			 flow_error *error)
 {
 	flow_status status = describe(system, request, description, error);
 	if (status == FLOW_OK && request->direction == FLOW_DIRECTION_INPUT)
@@ -74,7 +79,8 @@ describe_own(flow_system *system, const flow_stream_request *request, flow_strea
 	return status;
 }
 
-/* --- sources, for samples ---------------------------------------------------------------------------------------------------- */
+/* --- sources, for samples
+ * ---------------------------------------------------------------------------------------------------- */
 
 struct flow_source {
 	char content[256];
@@ -85,7 +91,7 @@ struct flow_source {
 
 static flow_status
 source_open(flow_system *system, const flow_stream_request *request, flow_source_info *info, flow_source **source,
-            flow_error *error)
+			flow_error *error)
 {
 	(void)system;
 	(void)info;
@@ -142,16 +148,16 @@ source_close(flow_source *source)
 }
 
 #define OPS(identifier, describe_function)                                                                             \
-	static const flow_system_ops identifier = {                                                                            \
-		.struct_size = FLOW_SIZEOF(flow_system_ops),                                                                       \
-		.open = open_system,                                                                                               \
-		.close = close_system,                                                                                             \
-		.describe = describe_function,                                                                                     \
-		.source_open = source_open,                                                                                        \
-		.source_partitions = source_partitions,                                                                            \
-		.source_assign = source_assign,                                                                                    \
-		.source_read = source_read,                                                                                        \
-		.source_close = source_close,                                                                                      \
+	static const flow_system_ops identifier = {                                                                        \
+		.struct_size = FLOW_SIZEOF(flow_system_ops),                                                                   \
+		.open = open_system,                                                                                           \
+		.close = close_system,                                                                                         \
+		.describe = describe_function,                                                                                 \
+		.source_open = source_open,                                                                                    \
+		.source_partitions = source_partitions,                                                                        \
+		.source_assign = source_assign,                                                                                \
+		.source_read = source_read,                                                                                    \
+		.source_close = source_close,                                                                                  \
 		.source_revoke = NEVER,                                                                                        \
 		.source_pause = NEVER,                                                                                         \
 		.source_position = NEVER,                                                                                      \
@@ -176,4 +182,5 @@ OPS(own_ops, describe_own);
 COMPONENT(fixture_file, FLOW_SYSTEM, BOTH | FLOW_SYSTEM_BYTE_STREAMS, "file", sets, &ops);
 COMPONENT(fixture_messaging, FLOW_SYSTEM, BOTH | FLOW_SYSTEM_INTERMEDIATE, "messaging", sets, &ops);
 COMPONENT(fixture_own, FLOW_SYSTEM, BOTH | FLOW_SYSTEM_OWN_SERDE, "own", sets, &own_ops);
-COMPONENT(fixture_source_only, FLOW_SYSTEM, FLOW_SYSTEM_HAS_INPUTS | FLOW_SYSTEM_ALWAYS_BOUNDED, "source_only", sets, &ops);
+COMPONENT(fixture_source_only, FLOW_SYSTEM, FLOW_SYSTEM_HAS_INPUTS | FLOW_SYSTEM_ALWAYS_BOUNDED, "source_only", sets,
+		  &ops);

@@ -5,13 +5,18 @@
 #include "support/plan_text.h"
 
 #define CONF                                                                                                           \
-	"application: { name = \"t\"; dead_letters: { system = \"local\"; serde = \"json\"; };\n"                              \
-	"systems: { files: { type = \"file\"; }; local: { type = \"messaging\"; stream_defaults: { compression = \"zstd\"; }; }; };\n" \
-	"inputs: { a: { system = \"files\"; serde: { type = \"json\"; types: { x = \"int64\"; t = \"timestamp\"; }; }; bounded = true; };\n" \
-	"c: { system = \"files\"; serde = \"csv\"; content = \"code,name\\n\"; bounded = true; bootstrap = true; }; };\n"      \
-	"outputs: { o: { system = \"local\"; serde: { key = \"frames\"; value = \"json\"; }; }; };\ntables: { v: { type = \"memory\"; }; };\n" \
-	"flow: ( { from = \"c\"; key_by = (\"code\", \"name\"); }, { write_table = \"v\"; }, { from = \"a\"; where = \"x > 1\"; },\n" \
-	"{ key_by = \"x\"; }, { name = \"n\"; window: { tumbling = \"1h\"; time = \"t\"; }; aggregate: { n = \"count(*)\"; }; },\n" \
+	"application: { name = \"t\"; dead_letters: { system = \"local\"; serde = \"json\"; };\n"                          \
+	"systems: { files: { type = \"file\"; }; local: { type = \"messaging\"; stream_defaults: { compression = "         \
+	"\"zstd\"; }; }; };\n"                                                                                             \
+	"inputs: { a: { system = \"files\"; serde: { type = \"json\"; types: { x = \"int64\"; t = \"timestamp\"; }; }; "   \
+	"bounded = true; };\n"                                                                                             \
+	"c: { system = \"files\"; serde = \"csv\"; content = \"code,name\\n\"; bounded = true; bootstrap = true; }; };\n"  \
+	"outputs: { o: { system = \"local\"; serde: { key = \"frames\"; value = \"json\"; }; }; };\ntables: { v: { type "  \
+	"= \"memory\"; }; };\n"                                                                                            \
+	"flow: ( { from = \"c\"; key_by = (\"code\", \"name\"); }, { write_table = \"v\"; }, { from = \"a\"; where = \"x " \
+	"> 1\"; },\n"                                                                                                      \
+	"{ key_by = \"x\"; }, { name = \"n\"; window: { tumbling = \"1h\"; time = \"t\"; }; aggregate: { n = "             \
+	"\"count(*)\"; }; },\n"                                                                                            \
 	"{ join_table = \"v\"; to = \"o\"; } ); };\n"
 
 /* Returns whether there was a plan. */

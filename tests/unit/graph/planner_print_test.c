@@ -7,14 +7,17 @@
 #include "support/plan_text.h"
 
 #define CONF                                                                                                           \
-	"application: { name = \"late\"; parallelism = 2; workers = 2; default_system = \"local\";\n"                          \
-	"systems: { files: { type = \"file\"; password = \"hunter2\"; }; local: { type = \"messaging\"; }; };\n"               \
-	"inputs: { flights: { system = \"files\"; path = \"data/flights.csv\"; bounded = true; serde: { type = \"csv\"; types: { carrier = " \
-	"\"string\"; delay = \"int64?\"; t = \"timestamp\"; tail = \"string\"; }; }; }; };\n"                                  \
-	"outputs: { out: { system = \"local\"; serde: { key = \"string\"; value = \"json\"; }; promise = \"resumable\"; }; };\n" \
-	"flow: ( { name = \"delayed\"; from = \"flights\"; where = \"delay > 15\"; },\n"                                       \
-	"{ name = \"by\"; key_by = \"carrier\"; },\n"                                                                          \
-	"{ name = \"counts\"; window: { tumbling = \"1h\"; time = \"t\"; out_of_order = \"1d\"; }; aggregate: { n = \"count(*)\"; m = " \
+	"application: { name = \"late\"; parallelism = 2; workers = 2; default_system = \"local\";\n"                      \
+	"systems: { files: { type = \"file\"; password = \"hunter2\"; }; local: { type = \"messaging\"; }; };\n"           \
+	"inputs: { flights: { system = \"files\"; path = \"data/flights.csv\"; bounded = true; serde: { type = \"csv\"; "  \
+	"types: { carrier = "                                                                                              \
+	"\"string\"; delay = \"int64?\"; t = \"timestamp\"; tail = \"string\"; }; }; }; };\n"                              \
+	"outputs: { out: { system = \"local\"; serde: { key = \"string\"; value = \"json\"; }; promise = \"resumable\"; "  \
+	"}; };\n"                                                                                                          \
+	"flow: ( { name = \"delayed\"; from = \"flights\"; where = \"delay > 15\"; },\n"                                   \
+	"{ name = \"by\"; key_by = \"carrier\"; },\n"                                                                      \
+	"{ name = \"counts\"; window: { tumbling = \"1h\"; time = \"t\"; out_of_order = \"1d\"; }; aggregate: { n = "      \
+	"\"count(*)\"; m = "                                                                                               \
 	"\"avg(delay)\"; }; to = \"out\"; } ); };\n"
 
 static void
@@ -25,54 +28,53 @@ given_a_plan_when_printed_as_text_then_everything_that_runs_is_told(void **state
 	snprintf(head, sizeof(head), "job late, plan %s\n", plan_text_plan(t, CONF)->id);
 	const char *text = plan_text_printed(t, plan_print_text);
 	assert_memory_equal(text, head, strlen(head));
-	assert_string_equal(
-	    text + strlen(head),
-	    "ends when its inputs end; keeps state; parallelism 2 of at most 128, 2 workers\n"
-	    "\nstreams\n"
-	    "  in  flights: files (file), csv, bounded, 3 of 4 fields read\n"
-	    "      record(carrier:string,delay:int64?,t:timestamp,tail:string)\n"
-	    "  out out: local (messaging), key string, json, resumable\n"
-	    "      record(key:string,n:int64)\n"
-	    "\nstages\n"
-	    "  stage 0, 1 task\n"
-	    "    flights: read flights\n"
-	    "    delayed: where delay > 15\n"
-	    "      non_keyed: record(carrier:string,delay:int64?,t:timestamp,tail:string)\n"
-	    "    counts_time: event time t, out of order by 1d\n"
-	    "    by: key by carrier\n"
-	    "      keyed: record(carrier:string,delay:int64?,t:timestamp,tail:string) by string\n"
-	    "  stage 1, 2 tasks by key\n"
-	    "    counts: aggregate n, m, late records: fail\n"
-	    "      from by by key, exactly once\n"
-	    "      state: count and timers\n"
-	    "      keyed: record(key:string,n:int64) by string\n"
-	    "    out: write out\n"
-	    "      from counts, exactly once\n"
-	    "\nconfiguration\n"
-	    "  job.default_system = \"local\"  # flowd.conf:1\n"
-	    "  job.parallelism = 2  # flowd.conf:1\n"
-	    "  job.workers = 2  # flowd.conf:1\n"
-	    "  operators.counts.aggregate.m = \"avg(delay)\"  # flowd.conf:7\n"
-	    "  operators.counts.aggregate.n = \"count(*)\"  # flowd.conf:7\n"
-	    "  operators.counts.window.out_of_order = \"1d\"  # flowd.conf:7\n"
-	    "  operators.counts.window.time = \"t\"  # flowd.conf:7\n"
-	    "  operators.counts.window.tumbling = \"1h\"  # flowd.conf:7\n"
-	    "  operators.delayed.where = \"delay > 15\"  # flowd.conf:5\n"
-	    "  streams.flights.bounded = true  # flowd.conf:3\n"
-	    "  streams.flights.path = \"data/flights.csv\"  # flowd.conf:3\n"
-	    "  streams.flights.serde.type = \"csv\"  # flowd.conf:3\n"
-	    "  streams.flights.serde.types.carrier = \"string\"  # flowd.conf:3\n"
-	    "  streams.flights.serde.types.delay = \"int64?\"  # flowd.conf:3\n"
-	    "  streams.flights.serde.types.t = \"timestamp\"  # flowd.conf:3\n"
-	    "  streams.flights.serde.types.tail = \"string\"  # flowd.conf:3\n"
-	    "  streams.flights.system = \"files\"  # flowd.conf:3\n"
-	    "  streams.out.promise = \"resumable\"  # flowd.conf:4\n"
-	    "  streams.out.serde.key = \"string\"  # flowd.conf:4\n"
-	    "  streams.out.serde.value = \"json\"  # flowd.conf:4\n"
-	    "  streams.out.system = \"local\"  # flowd.conf:4\n"
-	    "  systems.files.password = ********  # flowd.conf:2\n"
-	    "  systems.files.type = \"file\"  # flowd.conf:2\n"
-	    "  systems.local.type = \"messaging\"  # flowd.conf:2\n");
+	assert_string_equal(text + strlen(head),
+						"ends when its inputs end; keeps state; parallelism 2 of at most 128, 2 workers\n"
+						"\nstreams\n"
+						"  in  flights: files (file), csv, bounded, 3 of 4 fields read\n"
+						"      record(carrier:string,delay:int64?,t:timestamp,tail:string)\n"
+						"  out out: local (messaging), key string, json, resumable\n"
+						"      record(key:string,n:int64)\n"
+						"\nstages\n"
+						"  stage 0, 1 task\n"
+						"    flights: read flights\n"
+						"    delayed: where delay > 15\n"
+						"      non_keyed: record(carrier:string,delay:int64?,t:timestamp,tail:string)\n"
+						"    counts_time: event time t, out of order by 1d\n"
+						"    by: key by carrier\n"
+						"      keyed: record(carrier:string,delay:int64?,t:timestamp,tail:string) by string\n"
+						"  stage 1, 2 tasks by key\n"
+						"    counts: aggregate n, m, late records: fail\n"
+						"      from by by key, exactly once\n"
+						"      state: count and timers\n"
+						"      keyed: record(key:string,n:int64) by string\n"
+						"    out: write out\n"
+						"      from counts, exactly once\n"
+						"\nconfiguration\n"
+						"  job.default_system = \"local\"  # flowd.conf:1\n"
+						"  job.parallelism = 2  # flowd.conf:1\n"
+						"  job.workers = 2  # flowd.conf:1\n"
+						"  operators.counts.aggregate.m = \"avg(delay)\"  # flowd.conf:7\n"
+						"  operators.counts.aggregate.n = \"count(*)\"  # flowd.conf:7\n"
+						"  operators.counts.window.out_of_order = \"1d\"  # flowd.conf:7\n"
+						"  operators.counts.window.time = \"t\"  # flowd.conf:7\n"
+						"  operators.counts.window.tumbling = \"1h\"  # flowd.conf:7\n"
+						"  operators.delayed.where = \"delay > 15\"  # flowd.conf:5\n"
+						"  streams.flights.bounded = true  # flowd.conf:3\n"
+						"  streams.flights.path = \"data/flights.csv\"  # flowd.conf:3\n"
+						"  streams.flights.serde.type = \"csv\"  # flowd.conf:3\n"
+						"  streams.flights.serde.types.carrier = \"string\"  # flowd.conf:3\n"
+						"  streams.flights.serde.types.delay = \"int64?\"  # flowd.conf:3\n"
+						"  streams.flights.serde.types.t = \"timestamp\"  # flowd.conf:3\n"
+						"  streams.flights.serde.types.tail = \"string\"  # flowd.conf:3\n"
+						"  streams.flights.system = \"files\"  # flowd.conf:3\n"
+						"  streams.out.promise = \"resumable\"  # flowd.conf:4\n"
+						"  streams.out.serde.key = \"string\"  # flowd.conf:4\n"
+						"  streams.out.serde.value = \"json\"  # flowd.conf:4\n"
+						"  streams.out.system = \"local\"  # flowd.conf:4\n"
+						"  systems.files.password = ********  # flowd.conf:2\n"
+						"  systems.files.type = \"file\"  # flowd.conf:2\n"
+						"  systems.local.type = \"messaging\"  # flowd.conf:2\n");
 }
 
 static const char *
@@ -114,14 +116,15 @@ given_a_plan_when_printed_for_graphviz_then_stages_are_clusters(void **state)
 {
 	plan_text *t = *state;
 	plan_text_plan(t, CONF);
-	assert_string_equal(plan_text_printed(t, plan_print_dot),
-	                    "digraph plan {\n  rankdir=LR;\n  node [shape=box];\n"
-	                    "  subgraph cluster_0 {\n    label=\"stage 0, 1 task\";\n"
-	                    "    o0 [label=\"read flights\", style=rounded];\n    o1 [label=\"where delay > 15\"];\n"
-	                    "    o2 [label=\"event time t\", style=rounded];\n    o3 [label=\"key by carrier\", style=rounded];\n  }\n"
-	                    "  subgraph cluster_1 {\n    label=\"stage 1, 2 tasks\";\n    o4 [label=\"aggregate n, m\"];\n"
-	                    "    o5 [label=\"write out\", style=rounded];\n  }\n"
-	                    "  o0 -> o1;\n  o1 -> o2;\n  o2 -> o3;\n  o3 -> o4 [label=\"key\"];\n  o4 -> o5;\n}\n");
+	assert_string_equal(
+		plan_text_printed(t, plan_print_dot),
+		"digraph plan {\n  rankdir=LR;\n  node [shape=box];\n"
+		"  subgraph cluster_0 {\n    label=\"stage 0, 1 task\";\n"
+		"    o0 [label=\"read flights\", style=rounded];\n    o1 [label=\"where delay > 15\"];\n"
+		"    o2 [label=\"event time t\", style=rounded];\n    o3 [label=\"key by carrier\", style=rounded];\n  }\n"
+		"  subgraph cluster_1 {\n    label=\"stage 1, 2 tasks\";\n    o4 [label=\"aggregate n, m\"];\n"
+		"    o5 [label=\"write out\", style=rounded];\n  }\n"
+		"  o0 -> o1;\n  o1 -> o2;\n  o2 -> o3;\n  o3 -> o4 [label=\"key\"];\n  o4 -> o5;\n}\n");
 }
 
 static void
@@ -129,11 +132,12 @@ given_a_plan_when_printed_for_mermaid_then_special_characters_are_entities(void 
 {
 	plan_text *t = *state;
 	plan_text_plan(t, CONF);
-	assert_string_equal(plan_text_printed(t, plan_print_mermaid),
-	                    "flowchart LR\n  subgraph s0[\"stage 0, 1 task\"]\n    o0[\"read flights\"]\n"
-	                    "    o1[\"where delay #gt; 15\"]\n    o2[\"event time t\"]\n    o3[\"key by carrier\"]\n  end\n"
-	                    "  subgraph s1[\"stage 1, 2 tasks\"]\n    o4[\"aggregate n, m\"]\n    o5[\"write out\"]\n  end\n"
-	                    "  o0 --> o1\n  o1 --> o2\n  o2 --> o3\n  o3 -->|key| o4\n  o4 --> o5\n");
+	assert_string_equal(
+		plan_text_printed(t, plan_print_mermaid),
+		"flowchart LR\n  subgraph s0[\"stage 0, 1 task\"]\n    o0[\"read flights\"]\n"
+		"    o1[\"where delay #gt; 15\"]\n    o2[\"event time t\"]\n    o3[\"key by carrier\"]\n  end\n"
+		"  subgraph s1[\"stage 1, 2 tasks\"]\n    o4[\"aggregate n, m\"]\n    o5[\"write out\"]\n  end\n"
+		"  o0 --> o1\n  o1 --> o2\n  o2 --> o3\n  o3 -->|key| o4\n  o4 --> o5\n");
 }
 
 static const char *

@@ -5,11 +5,12 @@
 
 /* Steps stand from line 7 on. */
 #define HEAD(job)                                                                                                      \
-	"application: { name = \"t\"; " job "\n"                                                                               \
-	"systems: { local: { type = \"messaging\"; serde: { type = \"json\";\n"                                                \
-	"  types: { x = \"int64\"; y = \"string\"; t = \"timestamp\"; z = \"string\"; }; }; }; };\n"                           \
-	"inputs: { a: { system = \"local\"; partitions = 3; bounded = true; }; b: { system = \"local\"; bounded = true; }; };\n" \
-	"outputs: { o: { system = \"local\"; writers = 1; promise = \"resumable\"; }; p: { system = \"local\"; };\n"           \
+	"application: { name = \"t\"; " job "\n"                                                                           \
+	"systems: { local: { type = \"messaging\"; serde: { type = \"json\";\n"                                            \
+	"  types: { x = \"int64\"; y = \"string\"; t = \"timestamp\"; z = \"string\"; }; }; }; };\n"                       \
+	"inputs: { a: { system = \"local\"; partitions = 3; bounded = true; }; b: { system = \"local\"; bounded = true; "  \
+	"}; };\n"                                                                                                          \
+	"outputs: { o: { system = \"local\"; writers = 1; promise = \"resumable\"; }; p: { system = \"local\"; };\n"       \
 	"  rejected: { system = \"local\"; promise = \"one_phase\"; }; };\n"
 #define FLOW(job, steps) HEAD(job) "flow: (\n" steps "\n); };\n"
 #define COUNT "aggregate: { n = \"count(*)\"; };"
@@ -24,7 +25,8 @@ expect_stages(void **state, const char *conf, const char *stages)
 static void
 given_no_exchange_when_cut_then_source_functions_and_sink_are_one_stage(void **state)
 {
-	expect_stages(state, FLOW("parallelism = 4;", "{ name = \"w\"; from = \"a\"; where = \"x > 1\"; to = \"p\"; }"), "3: a w p");
+	expect_stages(state, FLOW("parallelism = 4;", "{ name = \"w\"; from = \"a\"; where = \"x > 1\"; to = \"p\"; }"),
+				  "3: a w p");
 }
 
 static void
@@ -43,7 +45,8 @@ static void
 given_one_writer_and_several_tasks_when_cut_then_a_global_exchange_stands_before_the_sink(void **state)
 {
 	plan_text *t = *state;
-	expect_stages(state, FLOW("parallelism = 4;", "{ name = \"w\"; from = \"a\"; where = \"x > 1\"; to = \"o\"; }"), "3: a w; 1: o");
+	expect_stages(state, FLOW("parallelism = 4;", "{ name = \"w\"; from = \"a\"; where = \"x > 1\"; to = \"o\"; }"),
+				  "3: a w; 1: o");
 	const plan_edge *edge = plan_text_edge_to(t->plan, "o");
 	assert_int_equal(edge->partitioning, EDGE_GLOBAL);
 	assert_int_equal(edge->exchange, 1);
@@ -54,8 +57,10 @@ static void
 given_a_key_when_cut_then_a_keyed_stage_follows(void **state)
 {
 	plan_text *t = *state;
-	expect_stages(state, FLOW("parallelism = 4;", "{ name = \"k\"; from = \"a\"; key_by = \"y\"; },\n{ name = \"n\"; " COUNT " to = \"p\"; }"),
-	              "3: a k; 4 keyed: n p");
+	expect_stages(state,
+				  FLOW("parallelism = 4;",
+					   "{ name = \"k\"; from = \"a\"; key_by = \"y\"; },\n{ name = \"n\"; " COUNT " to = \"p\"; }"),
+				  "3: a k; 4 keyed: n p");
 	assert_int_equal(plan_text_edge_to(t->plan, "n")->exchange, 1);
 	assert_int_equal(plan_text_edge_to(t->plan, "n")->partitioning, EDGE_KEY);
 	assert_int_equal(plan_text_operator(t->plan, "p")->chain_parent, plan_text_operator(t->plan, "n")->index);
@@ -66,8 +71,10 @@ static void
 given_one_task_on_both_sides_when_cut_then_there_is_no_ring(void **state)
 {
 	plan_text *t = *state;
-	expect_stages(state, FLOW("parallelism = 1;", "{ name = \"k\"; from = \"a\"; key_by = \"y\"; },\n{ name = \"n\"; " COUNT " to = \"o\"; }"),
-	              "1: a k n o");
+	expect_stages(state,
+				  FLOW("parallelism = 1;",
+					   "{ name = \"k\"; from = \"a\"; key_by = \"y\"; },\n{ name = \"n\"; " COUNT " to = \"o\"; }"),
+				  "1: a k n o");
 	assert_int_equal(plan_text_edge_to(t->plan, "n")->exchange, 0);
 	assert_int_equal(plan_text_edge_to(t->plan, "n")->partitioning, EDGE_KEY);
 }
@@ -76,18 +83,20 @@ static void
 given_words_of_partitioning_when_cut_then_tasks_follow_from_them(void **state)
 {
 	expect_stages(state,
-	              FLOW("parallelism = 4;", "{ name = \"g\"; from = \"a\"; global = true; pass = true; },\n"
-	                                       "{ name = \"s\"; shuffle = true; pass = true; to = \"p\"; }"),
-	              "3: a; 1: g; 4: s p");
+				  FLOW("parallelism = 4;", "{ name = \"g\"; from = \"a\"; global = true; pass = true; },\n"
+										   "{ name = \"s\"; shuffle = true; pass = true; to = \"p\"; }"),
+				  "3: a; 1: g; 4: s p");
 }
 
 static void
 given_a_blocking_function_when_cut_then_it_has_a_stage_of_its_own(void **state)
 {
 	plan_text *t = *state;
-	expect_stages(state, FLOW("parallelism = 2;", "{ name = \"k\"; from = \"a\"; key_by = \"y\"; },\n{ name = \"n\"; " COUNT " },\n"
-	                                              "{ name = \"slow\"; block = true; to = \"p\"; }"),
-	              "2: a k; 2 keyed: n; 2 keyed: slow p");
+	expect_stages(state,
+				  FLOW("parallelism = 2;",
+					   "{ name = \"k\"; from = \"a\"; key_by = \"y\"; },\n{ name = \"n\"; " COUNT " },\n"
+					   "{ name = \"slow\"; block = true; to = \"p\"; }"),
+				  "2: a k; 2 keyed: n; 2 keyed: slow p");
 	assert_int_equal(plan_text_edge_to(t->plan, "slow")->partitioning, EDGE_FORWARD);
 	assert_int_equal(plan_text_edge_to(t->plan, "slow")->exchange, 1);
 }
@@ -96,9 +105,12 @@ static void
 given_branches_when_cut_then_each_child_is_called_by_its_parent(void **state)
 {
 	plan_text *t = *state;
-	expect_stages(state, FLOW("parallelism = 2;", "{ name = \"w\"; from = \"a\"; where = \"x > 1\"; },\n{ name = \"v\"; where = \"x > 2\"; to = \"p\"; },\n"
-	                                              "{ name = \"u\"; from = \"w\"; where = \"x < 2\"; to = \"o\"; }"),
-	              "2: a w v p u; 1: o");
+	expect_stages(
+		state,
+		FLOW("parallelism = 2;",
+			 "{ name = \"w\"; from = \"a\"; where = \"x > 1\"; },\n{ name = \"v\"; where = \"x > 2\"; to = \"p\"; },\n"
+			 "{ name = \"u\"; from = \"w\"; where = \"x < 2\"; to = \"o\"; }"),
+		"2: a w v p u; 1: o");
 	assert_int_equal(plan_text_operator(t->plan, "u")->chain_parent, plan_text_operator(t->plan, "w")->index);
 }
 
@@ -106,8 +118,10 @@ static void
 given_two_steps_that_write_one_output_when_cut_then_its_writers_are_tasks_of_their_own(void **state)
 {
 	plan_text *t = *state;
-	expect_stages(state, FLOW("parallelism = 4;", "{ name = \"w\"; from = \"a\"; where = \"x > 1\"; to = \"p\"; },\n{ name = \"v\"; from = \"b\"; where = \"x > 2\"; to = \"p\"; }"),
-	              "3: a w; 1: b v; 4: p");
+	expect_stages(state,
+				  FLOW("parallelism = 4;", "{ name = \"w\"; from = \"a\"; where = \"x > 1\"; to = \"p\"; },\n{ name = "
+										   "\"v\"; from = \"b\"; where = \"x > 2\"; to = \"p\"; }"),
+				  "3: a w; 1: b v; 4: p");
 	uint32_t into = 0;
 	for (uint32_t i = 0; i < t->plan->edge_count; i++) {
 		if (t->plan->edges[i].to != plan_text_operator(t->plan, "p")->index)
@@ -119,7 +133,7 @@ given_two_steps_that_write_one_output_when_cut_then_its_writers_are_tasks_of_the
 	assert_int_equal(into, 2);
 }
 
-/* --- projection ------------------------------------------------------------------------------------------------------------------- */
+/* --- projection --- */
 
 static void
 expect_fields(const plan *p, const char *id, const char *fields)
@@ -136,7 +150,8 @@ given_a_count_by_key_when_planned_then_only_key_time_and_condition_are_read(void
 {
 	plan_text *t = *state;
 	const plan *p = plan_text_plan(t, FLOW("", "{ from = \"a\"; where = \"x > 1\"; },\n{ key_by = \"y\"; },\n"
-	                                           "{ name = \"n\"; window: { tumbling = \"1h\"; time = \"t\"; }; " COUNT " to = \"o\"; }"));
+											   "{ name = \"n\"; window: { tumbling = \"1h\"; time = \"t\"; }; " COUNT
+											   " to = \"o\"; }"));
 	expect_fields(p, "a", "xyt");
 }
 
@@ -151,8 +166,10 @@ static void
 given_two_branches_when_planned_then_fields_of_both_are_read(void **state)
 {
 	plan_text *t = *state;
-	const plan *p = plan_text_plan(t, FLOW("", "{ name = \"w\"; from = \"a\"; pass = true; },\n{ key_by = \"y\"; },\n{ name = \"n\"; " COUNT " to = \"o\"; },\n"
-	                                           "{ from = \"w\"; key_by = \"x\"; },\n{ name = \"m\"; " COUNT " to = \"o\"; }"));
+	const plan *p = plan_text_plan(
+		t, FLOW("", "{ name = \"w\"; from = \"a\"; pass = true; },\n{ key_by = \"y\"; },\n{ name = \"n\"; " COUNT
+					" to = \"o\"; },\n"
+					"{ from = \"w\"; key_by = \"x\"; },\n{ name = \"m\"; " COUNT " to = \"o\"; }"));
 	expect_fields(p, "a", "xy");
 }
 
@@ -160,18 +177,20 @@ static void
 given_dead_letters_of_a_step_when_planned_then_its_records_are_read_whole(void **state)
 {
 	plan_text *t = *state;
-	const plan *p = plan_text_plan(t, FLOW("dead_letters = \"rejected\";", "{ from = \"a\"; where = \"x > 1\"; record_errors = \"dead_letter\"; },\n"
-	                                       "{ key_by = \"y\"; },\n{ name = \"n\"; " COUNT " to = \"o\"; }"));
+	const plan *p = plan_text_plan(t, FLOW("dead_letters = \"rejected\";",
+										   "{ from = \"a\"; where = \"x > 1\"; record_errors = \"dead_letter\"; },\n"
+										   "{ key_by = \"y\"; },\n{ name = \"n\"; " COUNT " to = \"o\"; }"));
 	expect_fields(p, "a", "all");
 }
 
-/* --- delivery ----------------------------------------------------------------------------------------------------------------------- */
+/* --- delivery --- */
 
 static void
 given_sinks_of_each_kind_when_planned_then_each_edge_says_what_it_promises(void **state)
 {
 	plan_text *t = *state;
-	const plan *p = plan_text_plan(t, FLOW("", "{ name = \"w\"; from = \"a\"; where = \"x > 1\"; to = \"o\"; },\n{ to = \"p\"; }"));
+	const plan *p =
+		plan_text_plan(t, FLOW("", "{ name = \"w\"; from = \"a\"; where = \"x > 1\"; to = \"o\"; },\n{ to = \"p\"; }"));
 	assert_string_equal(plan_text_edge_to(p, "o")->delivery, "exactly once");
 	assert_string_equal(plan_text_edge_to(p, "p")->delivery, "at least once");
 	assert_string_equal(plan_text_edge_to(p, "w")->delivery, "exactly once");
@@ -193,10 +212,12 @@ static void
 given_a_transaction_declared_at_least_once_when_planned_then_it_is(void **state)
 {
 	plan_text *t = *state;
-	plan_text_plan(t, "application: { name = \"t\"; systems: { local: { type = \"messaging\"; serde: { type = \"json\"; types: { x = \"int64\"; }; }; }; };\n"
-	                  "inputs: { a: { system = \"local\"; }; };\noutputs: { o: { system = \"local\"; promise = \"one_phase\"; };\n"
-	                  "p: { system = \"local\"; promise = \"one_phase\"; delivery = \"at_least_once\"; }; };\n"
-	                  "flow: ( { from = \"a\"; to = \"o\"; }, { to = \"p\"; } ); };\n");
+	plan_text_plan(
+		t, "application: { name = \"t\"; systems: { local: { type = \"messaging\"; serde: { type = \"json\"; types: { "
+		   "x = \"int64\"; }; }; }; };\n"
+		   "inputs: { a: { system = \"local\"; }; };\noutputs: { o: { system = \"local\"; promise = \"one_phase\"; };\n"
+		   "p: { system = \"local\"; promise = \"one_phase\"; delivery = \"at_least_once\"; }; };\n"
+		   "flow: ( { from = \"a\"; to = \"o\"; }, { to = \"p\"; } ); };\n");
 	assert_int_equal(plan_text_stream(t->plan, "o", FLOW_DIRECTION_OUTPUT)->delivery, FLOW_DELIVERY_ONE_PHASE);
 	assert_int_equal(plan_text_stream(t->plan, "p", FLOW_DIRECTION_OUTPUT)->delivery, FLOW_DELIVERY_AT_LEAST_ONCE);
 }
@@ -205,11 +226,12 @@ static void
 given_dead_letters_as_second_transaction_when_planned_then_they_are_at_least_once(void **state)
 {
 	plan_text *t = *state;
-	const plan *p = plan_text_plan(t, "application: { name = \"t\"; dead_letters = \"d\"; record_errors = \"dead_letter\";\n"
-	                                  "systems: { local: { type = \"messaging\"; serde: { type = \"json\"; types: { x = \"int64\"; }; }; }; };\n"
-	                                  "inputs: { a: { system = \"local\"; }; };\noutputs: { o: { system = \"local\"; promise = \"one_phase\"; };\n"
-	                                  "d: { system = \"local\"; promise = \"one_phase\"; }; };\n"
-	                                  "flow: ( { name = \"w\"; from = \"a\"; where = \"x > 1\"; to = \"o\"; } ); };\n");
+	const plan *p = plan_text_plan(
+		t, "application: { name = \"t\"; dead_letters = \"d\"; record_errors = \"dead_letter\";\n"
+		   "systems: { local: { type = \"messaging\"; serde: { type = \"json\"; types: { x = \"int64\"; }; }; }; };\n"
+		   "inputs: { a: { system = \"local\"; }; };\noutputs: { o: { system = \"local\"; promise = \"one_phase\"; };\n"
+		   "d: { system = \"local\"; promise = \"one_phase\"; }; };\n"
+		   "flow: ( { name = \"w\"; from = \"a\"; where = \"x > 1\"; to = \"o\"; } ); };\n");
 	const plan_operator *d = &p->operators[p->dead_letters];
 	assert_int_equal(d->kind, OPERATOR_DEAD_LETTERS);
 	assert_int_equal(p->streams[d->stream].delivery, FLOW_DELIVERY_AT_LEAST_ONCE);
@@ -224,7 +246,11 @@ given_policies_of_stream_and_step_when_planned_then_they_beat_the_jobs(void **st
 {
 	plan_text *t = *state;
 	const char *const commands[] = { "operators.w.record_errors=fail", "streams.b.record_errors=fail", NULL };
-	plan_text_problems_with(t, FLOW("record_errors = \"skip\";", "{ name = \"w\"; from = \"a\"; where = \"x > 1\"; },\n{ name = \"v\"; where = \"x > 1\"; to = \"o\"; },\n{ from = \"b\"; to = \"p\"; }"), commands);
+	plan_text_problems_with(t,
+							FLOW("record_errors = \"skip\";",
+								 "{ name = \"w\"; from = \"a\"; where = \"x > 1\"; },\n{ name = \"v\"; where "
+								 "= \"x > 1\"; to = \"o\"; },\n{ from = \"b\"; to = \"p\"; }"),
+							commands);
 	assert_non_null(t->plan);
 	assert_int_equal(plan_text_operator(t->plan, "w")->record_errors, RECORD_ERRORS_FAIL);
 	assert_int_equal(plan_text_operator(t->plan, "v")->record_errors, RECORD_ERRORS_SKIP);
@@ -236,9 +262,11 @@ static void
 given_an_unbounded_window_when_planned_then_late_records_are_skipped_or_dead_letters(void **state)
 {
 #define UNBOUNDED(head, step)                                                                                          \
-	"application: { name = \"t\"; " head " systems: { local: { type = \"messaging\"; serde: { type = \"json\"; types: { x = \"int64\"; t = \"timestamp\"; }; }; }; };\n" \
-	"inputs: { a: { system = \"local\"; }; }; outputs: { o: { system = \"local\"; }; d: { system = \"local\"; }; };\n"     \
-	"flow: ( { from = \"a\"; key_by = \"x\"; }, { name = \"n\"; window: { tumbling = \"1h\"; time = \"t\"; }; " COUNT step " to = \"o\"; } ); };\n"
+	"application: { name = \"t\"; " head " systems: { local: { type = \"messaging\"; serde: { type = \"json\"; "       \
+	"types: { x = \"int64\"; t = \"timestamp\"; }; }; }; };\n"                                                         \
+	"inputs: { a: { system = \"local\"; }; }; outputs: { o: { system = \"local\"; }; d: { system = \"local\"; }; };\n" \
+	"flow: ( { from = \"a\"; key_by = \"x\"; }, { name = \"n\"; window: { tumbling = \"1h\"; time = \"t\"; }; " COUNT  \
+		step " to = \"o\"; } ); };\n"
 	plan_text *t = *state;
 	assert_int_equal(plan_text_operator(plan_text_plan(t, UNBOUNDED("", "")), "n")->late, RECORD_ERRORS_SKIP);
 	assert_int_equal(t->plan->bounded, 0);
@@ -248,17 +276,21 @@ static void
 given_an_unbounded_window_with_dead_letters_when_planned_then_late_records_go_there(void **state)
 {
 	plan_text *t = *state;
-	assert_int_equal(plan_text_operator(plan_text_plan(t, UNBOUNDED("dead_letters = \"d\";", "")), "n")->late, RECORD_ERRORS_DEAD_LETTER);
+	assert_int_equal(plan_text_operator(plan_text_plan(t, UNBOUNDED("dead_letters = \"d\";", "")), "n")->late,
+					 RECORD_ERRORS_DEAD_LETTER);
 }
 
 static void
 given_a_policy_for_late_records_when_planned_then_it_holds(void **state)
 {
 	plan_text *t = *state;
-	assert_int_equal(plan_text_operator(plan_text_plan(t, UNBOUNDED("dead_letters = \"d\";", " late_records = \"fail\";")), "n")->late, RECORD_ERRORS_FAIL);
+	assert_int_equal(
+		plan_text_operator(plan_text_plan(t, UNBOUNDED("dead_letters = \"d\";", " late_records = \"fail\";")), "n")
+			->late,
+		RECORD_ERRORS_FAIL);
 }
 
-/* --- ids ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- ids --- */
 
 struct ids {
 	char plan[33], state[33];
@@ -282,7 +314,9 @@ ids_of(const char *conf, const char *command)
 	return ids;
 }
 
-#define COUNTING(where, key) FLOW("", "{ from = \"a\"; where = \"" where "\"; },\n{ key_by = \"" key "\"; },\n{ name = \"n\"; " COUNT " to = \"o\"; }")
+#define COUNTING(where, key)                                                                                           \
+	FLOW("", "{ from = \"a\"; where = \"" where "\"; },\n{ key_by = \"" key "\"; },\n{ name = \"n\"; " COUNT           \
+			 " to = \"o\"; }")
 
 static void
 given_the_same_plan_when_made_again_or_with_other_tasks_then_the_ids_are_equal(void **state)

@@ -12,21 +12,23 @@ expect(void **state, const char *conf, const char *reported)
 
 /* Steps stand from line 6 on. Records: x int64, y string, t timestamp, m a map, bytes. */
 #define HEAD                                                                                                           \
-	"application: { name = \"t\"; systems: { local: { type = \"messaging\"; serde: { type = \"json\";\n"                   \
-	"  types: { x = \"int64\"; y = \"string?\"; t = \"timestamp\"; m = \"map<int64>\"; }; }; }; };\n"                      \
-	"inputs: { a: { system = \"local\"; bounded = true; }; b: { system = \"local\"; bounded = true; };\n"                  \
-	"  raw: { system = \"local\"; serde: { type = \"json\"; types: { z = \"bytes\"; }; }; }; };\n"                         \
-	"outputs: { o: { system = \"local\"; }; typed: { system = \"local\"; serde = \"json\"; takes = \"record(x:int64)\"; };\n" \
-	"  keyed: { system = \"local\"; serde: { key = \"string\"; value = \"json\"; }; }; };\n"                               \
+	"application: { name = \"t\"; systems: { local: { type = \"messaging\"; serde: { type = \"json\";\n"               \
+	"  types: { x = \"int64\"; y = \"string?\"; t = \"timestamp\"; m = \"map<int64>\"; }; }; }; };\n"                  \
+	"inputs: { a: { system = \"local\"; bounded = true; }; b: { system = \"local\"; bounded = true; };\n"              \
+	"  raw: { system = \"local\"; serde: { type = \"json\"; types: { z = \"bytes\"; }; }; }; };\n"                     \
+	"outputs: { o: { system = \"local\"; }; typed: { system = \"local\"; serde = \"json\"; takes = "                   \
+	"\"record(x:int64)\"; };\n"                                                                                        \
+	"  keyed: { system = \"local\"; serde: { key = \"string\"; value = \"json\"; }; }; };\n"                           \
 	"tables: { t: { type = \"durable\"; }; v: { type = \"memory\"; }; };\n"
 #define FLOW(steps) HEAD "flow: (\n" steps "\n); };\n"
 
-/* --- functions ------------------------------------------------------------------------------------------------------------------ */
+/* --- functions --- */
 
 static void
 given_an_expression_of_an_unknown_field_when_bound_then_its_line_and_the_nearest_field_are_named(void **state)
 {
-	const char *reported = plan_text_problems(*state, FLOW("{ from = \"a\"; to = \"o\"; },\n{ from = \"a\";\nwhere = \"xx > 1\"; to = \"o\"; }"));
+	const char *reported = plan_text_problems(
+		*state, FLOW("{ from = \"a\"; to = \"o\"; },\n{ from = \"a\";\nwhere = \"xx > 1\"; to = \"o\"; }"));
 	assert_non_null(strstr(reported, "flowd.conf:11: application.flow[1].where: "));
 	assert_non_null(strstr(reported, "xx"));
 	assert_null(strstr(strstr(reported, "where: ") + 1, "flowd.conf"));
@@ -36,7 +38,8 @@ static void
 given_errors_in_two_branches_when_bound_then_both_are_reported(void **state)
 {
 	const char *reported =
-	    plan_text_problems(*state, FLOW("{ from = \"a\"; where = \"q > 1\"; },\n{ where = \"r > 1\"; to = \"o\"; },\n{ from = \"b\"; where = \"s > 1\"; to = \"o\"; }"));
+		plan_text_problems(*state, FLOW("{ from = \"a\"; where = \"q > 1\"; },\n{ where = \"r > 1\"; to = \"o\"; },\n{ "
+										"from = \"b\"; where = \"s > 1\"; to = \"o\"; }"));
 	assert_non_null(strstr(reported, "flow[0].where"));
 	assert_non_null(strstr(reported, "flow[2].where"));
 	assert_null(strstr(reported, "flow[1].where")); /* its input is not known */
@@ -45,62 +48,70 @@ given_errors_in_two_branches_when_bound_then_both_are_reported(void **state)
 static void
 given_functions_that_a_step_cannot_hold_when_bound_then_it_is_said_why(void **state)
 {
-	expect(state,
-	       FLOW("{ from = \"a\"; pair = true; to = \"o\"; },\n{ from = \"a\"; split = true; to = \"o\"; },\n"
-	            "{ from = \"a\"; keyed_only = true; to = \"o\"; },\n{ from = \"a\"; sloppy = true; to = \"o\"; },\n"
-	            "{ from = \"a\"; timed = true; to = \"o\"; }"),
-	       "flowd.conf:9: application.flow[0]: 'pair' takes two inputs; a step has one\n"
-	       "flowd.conf:10: application.flow[1]: 'split' gives two outputs; a step has one\n"
-	       "flowd.conf:11: application.flow[2]: 'keyed_only' needs a keyed stream: put key_by = \"...\" in front of it\n"
-	       "flowd.conf:12: application.flow[3]: plugin error: 'sloppy' passes on a field that its input does not have\n"
-	       "flowd.conf:13: application.flow[4]: 'timed' works by event time, but its records have none: name the field that holds "
-	       "it\n");
+	expect(
+		state,
+		FLOW("{ from = \"a\"; pair = true; to = \"o\"; },\n{ from = \"a\"; split = true; to = \"o\"; },\n"
+			 "{ from = \"a\"; keyed_only = true; to = \"o\"; },\n{ from = \"a\"; sloppy = true; to = \"o\"; },\n"
+			 "{ from = \"a\"; timed = true; to = \"o\"; }"),
+		"flowd.conf:9: application.flow[0]: 'pair' takes two inputs; a step has one\n"
+		"flowd.conf:10: application.flow[1]: 'split' gives two outputs; a step has one\n"
+		"flowd.conf:11: application.flow[2]: 'keyed_only' needs a keyed stream: put key_by = \"...\" in front of it\n"
+		"flowd.conf:12: application.flow[3]: plugin error: 'sloppy' passes on a field that its input does not have\n"
+		"flowd.conf:13: application.flow[4]: 'timed' works by event time, but its records have none: name the field "
+		"that holds "
+		"it\n");
 }
 
 static void
 given_a_step_behind_one_without_records_when_bound_then_it_is_refused(void **state)
 {
-	expect(state, FLOW("{ from = \"a\"; sink_all = true; },\n{ where = \"x > 1\"; to = \"o\"; },\n{ from = \"b\"; sink_all = true; to = \"o\"; }"),
-	       "flowd.conf:10: application.flow[1]: the step before (flowd.conf:9) gives no records\n"
-	       "flowd.conf:11: application.flow[2].to: 'sink_all' gives no records to write\n");
+	expect(state,
+		   FLOW("{ from = \"a\"; sink_all = true; },\n{ where = \"x > 1\"; to = \"o\"; },\n{ from = \"b\"; sink_all = "
+				"true; to = \"o\"; }"),
+		   "flowd.conf:10: application.flow[1]: the step before (flowd.conf:9) gives no records\n"
+		   "flowd.conf:11: application.flow[2].to: 'sink_all' gives no records to write\n");
 }
 
 static void
 given_state_without_name_or_key_when_bound_then_it_is_refused(void **state)
 {
 	expect(state,
-	       FLOW("{ from = \"a\"; key_by = \"x\"; },\n{ aggregate: { n = \"count(*)\"; }; to = \"o\"; },\n"
-	            "{ name = \"n\"; from = \"b\"; aggregate: { n = \"count(*)\"; }; to = \"o\"; }"),
-	       "flowd.conf:10: application.flow[1].name: is missing: the step keeps state under its name\n"
-	       "flowd.conf:11: application.flow[2]: 'aggregate' keeps state for each key: put key_by = \"...\" (or global = true) in "
-	       "front of it\n");
+		   FLOW("{ from = \"a\"; key_by = \"x\"; },\n{ aggregate: { n = \"count(*)\"; }; to = \"o\"; },\n"
+				"{ name = \"n\"; from = \"b\"; aggregate: { n = \"count(*)\"; }; to = \"o\"; }"),
+		   "flowd.conf:10: application.flow[1].name: is missing: the step keeps state under its name\n"
+		   "flowd.conf:11: application.flow[2]: 'aggregate' keeps state for each key: put key_by = \"...\" (or global "
+		   "= true) in "
+		   "front of it\n");
 }
 
-/* --- partitionings: each pair of the table that is no way ------------------------------------------------------------------------ */
+/* --- partitionings: each pair of the table that is no way --- */
 
 static void
 given_a_global_stream_when_made_global_then_it_is_refused(void **state)
 {
 	expect(state, FLOW("{ from = \"a\"; global = true; },\n{ global = true; to = \"o\"; }"),
-	       "flowd.conf:10: application.flow[1].global: the stream is global already\n");
+		   "flowd.conf:10: application.flow[1].global: the stream is global already\n");
 }
 
 static void
 given_a_broadcast_stream_when_partitioned_processed_or_written_then_it_is_refused(void **state)
 {
-	expect(state,
-	       FLOW("{ name = \"all\"; from = \"a\"; broadcast = true; },\n{ from = \"all\"; shuffle = true; to = \"o\"; },\n"
-	            "{ from = \"all\"; key_by = \"x\"; to = \"o\"; },\n{ from = \"all\"; global = true; to = \"o\"; },\n"
-	            "{ from = \"all\"; broadcast = true; to = \"o\"; },\n{ from = \"all\"; where = \"x > 1\"; to = \"o\"; },\n"
-	            "{ from = \"all\"; to = \"o\"; }"),
-	       "flowd.conf:10: application.flow[1].shuffle: a broadcast stream cannot be partitioned again\n"
-	       "flowd.conf:11: application.flow[2].key_by: a broadcast stream cannot be partitioned again\n"
-	       "flowd.conf:12: application.flow[3].global: a broadcast stream cannot be partitioned again\n"
-	       "flowd.conf:13: application.flow[4].broadcast: a broadcast stream cannot be partitioned again\n"
-	       "flowd.conf:14: application.flow[5]: a broadcast stream can only be one side of a function with two inputs; 'where' has "
-	       "one\n"
-	       "flowd.conf:15: application.flow[6].to: a broadcast stream cannot be written: each record would be written by every "
-	       "task\n");
+	expect(
+		state,
+		FLOW("{ name = \"all\"; from = \"a\"; broadcast = true; },\n{ from = \"all\"; shuffle = true; to = \"o\"; },\n"
+			 "{ from = \"all\"; key_by = \"x\"; to = \"o\"; },\n{ from = \"all\"; global = true; to = \"o\"; },\n"
+			 "{ from = \"all\"; broadcast = true; to = \"o\"; },\n{ from = \"all\"; where = \"x > 1\"; to = \"o\"; },\n"
+			 "{ from = \"all\"; to = \"o\"; }"),
+		"flowd.conf:10: application.flow[1].shuffle: a broadcast stream cannot be partitioned again\n"
+		"flowd.conf:11: application.flow[2].key_by: a broadcast stream cannot be partitioned again\n"
+		"flowd.conf:12: application.flow[3].global: a broadcast stream cannot be partitioned again\n"
+		"flowd.conf:13: application.flow[4].broadcast: a broadcast stream cannot be partitioned again\n"
+		"flowd.conf:14: application.flow[5]: a broadcast stream can only be one side of a function with two inputs; "
+		"'where' has "
+		"one\n"
+		"flowd.conf:15: application.flow[6].to: a broadcast stream cannot be written: each record would be written by "
+		"every "
+		"task\n");
 }
 
 static void
@@ -108,21 +119,21 @@ given_each_stream_kind_when_partitioned_then_the_result_has_the_kind_of_the_tabl
 {
 	plan_text *t = *state;
 	const plan *p = plan_text_plan(
-	    t, FLOW("{ name = \"k\"; from = \"a\"; key_by = \"x\"; },\n{ name = \"kk\"; from = \"k\"; key_by = \"y\"; },\n"
-	            "{ name = \"k1\"; from = \"kk\"; pass = true; to = \"o\"; },\n"
-	            "{ name = \"ks\"; from = \"k\"; shuffle = true; pass = true; to = \"o\"; },\n"
-	            "{ name = \"kg\"; from = \"k\"; global = true; pass = true; to = \"o\"; },\n"
-	            "{ name = \"gs\"; from = \"kg\"; shuffle = true; pass = true; to = \"o\"; },\n"
-	            "{ name = \"gk\"; from = \"kg\"; key_by = \"x\"; pass = true; to = \"o\"; },\n"
-	            "{ name = \"n\"; from = \"b\"; pass = true; to = \"o\"; }"));
+		t, FLOW("{ name = \"k\"; from = \"a\"; key_by = \"x\"; },\n{ name = \"kk\"; from = \"k\"; key_by = \"y\"; },\n"
+				"{ name = \"k1\"; from = \"kk\"; pass = true; to = \"o\"; },\n"
+				"{ name = \"ks\"; from = \"k\"; shuffle = true; pass = true; to = \"o\"; },\n"
+				"{ name = \"kg\"; from = \"k\"; global = true; pass = true; to = \"o\"; },\n"
+				"{ name = \"gs\"; from = \"kg\"; shuffle = true; pass = true; to = \"o\"; },\n"
+				"{ name = \"gk\"; from = \"kg\"; key_by = \"x\"; pass = true; to = \"o\"; },\n"
+				"{ name = \"n\"; from = \"b\"; pass = true; to = \"o\"; }"));
 	static const struct {
 		const char *name;
 		uint32_t kind;
 		uint32_t edge;
 	} rows[] = {
-		{ "k1", FLOW_STREAM_KEYED, EDGE_KEY },      { "ks", FLOW_STREAM_NON_KEYED, EDGE_SHUFFLE },
-		{ "kg", FLOW_STREAM_GLOBAL, EDGE_GLOBAL },  { "gs", FLOW_STREAM_NON_KEYED, EDGE_SHUFFLE },
-		{ "gk", FLOW_STREAM_KEYED, EDGE_KEY },      { "n", FLOW_STREAM_NON_KEYED, EDGE_FORWARD },
+		{ "k1", FLOW_STREAM_KEYED, EDGE_KEY },     { "ks", FLOW_STREAM_NON_KEYED, EDGE_SHUFFLE },
+		{ "kg", FLOW_STREAM_GLOBAL, EDGE_GLOBAL }, { "gs", FLOW_STREAM_NON_KEYED, EDGE_SHUFFLE },
+		{ "gk", FLOW_STREAM_KEYED, EDGE_KEY },     { "n", FLOW_STREAM_NON_KEYED, EDGE_FORWARD },
 	};
 	for (size_t i = 0; i < FLOW_COUNT(rows); i++) {
 		assert_int_equal(plan_text_operator(p, rows[i].name)->stream_kind[0], rows[i].kind);
@@ -130,13 +141,14 @@ given_each_stream_kind_when_partitioned_then_the_result_has_the_kind_of_the_tabl
 	}
 }
 
-/* --- keys -------------------------------------------------------------------------------------------------------------------------- */
+/* --- keys --- */
 
 static void
 given_one_key_when_bound_then_its_type_is_the_key_without_null(void **state)
 {
 	plan_text *t = *state;
-	const plan_operator *o = plan_text_operator(plan_text_plan(t, FLOW("{ name = \"k\"; from = \"a\"; key_by = \"y\"; to = \"keyed\"; }")), "k");
+	const plan_operator *o = plan_text_operator(
+		plan_text_plan(t, FLOW("{ name = \"k\"; from = \"a\"; key_by = \"y\"; to = \"keyed\"; }")), "k");
 	assert_int_equal(o->key_schema[0]->kind, FLOW_KIND_STRING);
 	assert_false(flow_schema_nullable(o->key_schema[0]));
 	assert_int_equal(o->key_count, 1);
@@ -147,7 +159,8 @@ static void
 given_several_keys_when_bound_then_the_key_is_a_record_named_by_its_fields(void **state)
 {
 	plan_text *t = *state;
-	const plan *p = plan_text_plan(t, FLOW("{ name = \"k\"; from = \"a\"; key_by = (\"y\", \"x + 1\", \"y\"); to = \"o\"; }"));
+	const plan *p =
+		plan_text_plan(t, FLOW("{ name = \"k\"; from = \"a\"; key_by = (\"y\", \"x + 1\", \"y\"); to = \"o\"; }"));
 	const flow_schema *wanted = schema_parse_type(flow_slice_of("record(y:string,key_2:int64,y_3:string)"), NULL);
 	const flow_schema *key = plan_text_operator(p, "k")->key_schema[0];
 	assert_int_equal(key->field_count, 3);
@@ -162,22 +175,26 @@ static void
 given_keys_that_cannot_be_when_bound_then_they_are_refused(void **state)
 {
 	const char *reported = plan_text_problems(
-	    *state, FLOW("{ from = \"a\"; key_by = \"m\"; to = \"o\"; },\n{ from = \"a\"; key_by = \"null\"; to = \"o\"; },\n"
-	                 "{ from = \"a\"; key_by = (\"x\",\n\"nobody\"); to = \"o\"; }"));
+		*state,
+		FLOW("{ from = \"a\"; key_by = \"m\"; to = \"o\"; },\n{ from = \"a\"; key_by = \"null\"; to = \"o\"; },\n"
+			 "{ from = \"a\"; key_by = (\"x\",\n\"nobody\"); to = \"o\"; }"));
 	assert_non_null(strstr(reported, "flowd.conf:9: application.flow[0].key_by: a map cannot be part of a key\n"));
 	assert_non_null(strstr(reported, "flowd.conf:10: application.flow[1].key_by: the key is always null\n"));
 	assert_non_null(strstr(reported, "application.flow[2].key_by[1]: "));
 }
 
-/* --- event time ---------------------------------------------------------------------------------------------------------------------- */
+/* --- event time --- */
 
-#define WINDOW(time) "window: { tumbling = \"1h\"; time = \"" time "\"; out_of_order = \"1m\"; }; aggregate: { n = \"count(*)\"; };"
+#define WINDOW(time)                                                                                                   \
+	"window: { tumbling = \"1h\"; time = \"" time "\"; out_of_order = \"1m\"; }; aggregate: { n = \"count(*)\"; };"
 
 static void
 given_a_key_by_before_a_window_when_bound_then_event_time_is_assigned_in_front_of_it(void **state)
 {
 	plan_text *t = *state;
-	const plan *p = plan_text_plan(t, FLOW("{ from = \"a\"; where = \"x > 1\"; },\n{ name = \"k\"; key_by = \"x\"; },\n{ name = \"n\"; " WINDOW("t") " to = \"o\"; }"));
+	const plan *p = plan_text_plan(
+		t, FLOW("{ from = \"a\"; where = \"x > 1\"; },\n{ name = \"k\"; key_by = \"x\"; },\n{ name = \"n\"; " WINDOW(
+			   "t") " to = \"o\"; }"));
 	const plan_operator *time = plan_text_operator(p, "n_time"), *key = plan_text_operator(p, "k");
 	assert_int_equal(plan_text_edge_to(p, "k")->from, time->index);
 	assert_int_equal(plan_text_edge_to(p, "n")->from, key->index);
@@ -191,8 +208,10 @@ static void
 given_a_key_by_that_feeds_more_than_the_window_when_bound_then_event_time_stands_behind_it(void **state)
 {
 	plan_text *t = *state;
-	const plan *p = plan_text_plan(t, FLOW("{ name = \"k\"; from = \"a\"; key_by = \"x\"; },\n{ name = \"n\"; " WINDOW("t") " to = \"o\"; },\n"
-	                                       "{ name = \"m\"; from = \"k\"; aggregate: { n = \"count(*)\"; }; to = \"o\"; }"));
+	const plan *p =
+		plan_text_plan(t, FLOW("{ name = \"k\"; from = \"a\"; key_by = \"x\"; },\n{ name = \"n\"; " WINDOW(
+							  "t") " to = \"o\"; },\n"
+								   "{ name = \"m\"; from = \"k\"; aggregate: { n = \"count(*)\"; }; to = \"o\"; }"));
 	const plan_operator *time = plan_text_operator(p, "n_time");
 	assert_int_equal(plan_text_edge_to(p, "n_time")->from, plan_text_operator(p, "k")->index);
 	assert_int_equal(plan_text_edge_to(p, "n_time")->partitioning, EDGE_KEY);
@@ -205,7 +224,9 @@ static void
 given_a_key_by_that_is_written_too_when_bound_then_event_time_stands_behind_it(void **state)
 {
 	plan_text *t = *state;
-	const plan *p = plan_text_plan(t, FLOW("{ name = \"k\"; from = \"a\"; key_by = \"y\"; to = \"keyed\"; },\n{ name = \"n\"; " WINDOW("t") " to = \"o\"; }"));
+	const plan *p = plan_text_plan(
+		t, FLOW("{ name = \"k\"; from = \"a\"; key_by = \"y\"; to = \"keyed\"; },\n{ name = \"n\"; " WINDOW(
+			   "t") " to = \"o\"; }"));
 	assert_int_equal(plan_text_edge_to(p, "n_time")->from, plan_text_operator(p, "k")->index);
 	assert_int_equal(plan_text_edge_to(p, "keyed")->from, plan_text_operator(p, "k")->index);
 }
@@ -215,8 +236,10 @@ given_a_window_over_a_windows_results_when_bound_then_their_event_time_is_used(v
 {
 	plan_text *t = *state;
 	const plan *p = plan_text_plan(
-	    t, FLOW("{ from = \"a\"; key_by = \"x\"; },\n{ name = \"n\"; " WINDOW("t") " },\n{ from = \"n\"; key_by = \"key\"; },\n"
-	            "{ name = \"nn\"; window: { tumbling = \"2h\"; }; aggregate: { n = \"count(*)\"; }; to = \"o\"; }"));
+		t,
+		FLOW("{ from = \"a\"; key_by = \"x\"; },\n{ name = \"n\"; " WINDOW(
+			"t") " },\n{ from = \"n\"; key_by = \"key\"; },\n"
+				 "{ name = \"nn\"; window: { tumbling = \"2h\"; }; aggregate: { n = \"count(*)\"; }; to = \"o\"; }"));
 	uint32_t times = 0;
 	for (uint32_t i = 0; i < p->operator_count; i++)
 		times += p->operators[i].kind == OPERATOR_EVENT_TIME;
@@ -227,16 +250,18 @@ static void
 given_an_event_time_that_is_no_time_when_bound_then_its_option_is_the_place(void **state)
 {
 	expect(state, FLOW("{ from = \"a\"; key_by = \"x\"; },\n{ name = \"n\";\n" WINDOW("x") " to = \"o\"; }"),
-	       "flowd.conf:11: application.flow[1].window.time: event time 'x' is int64, not a timestamp; try cast(x as timestamp)\n");
+		   "flowd.conf:11: application.flow[1].window.time: event time 'x' is int64, not a timestamp; try cast(x as "
+		   "timestamp)\n");
 }
 
-/* --- tables ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- tables --- */
 
 static void
 given_a_reader_before_its_writer_in_the_file_when_planned_then_the_order_does_not_matter(void **state)
 {
 	plan_text *t = *state;
-	const plan *p = plan_text_plan(t, FLOW("{ from = \"a\"; join_table = \"t\"; to = \"o\"; },\n{ from = \"b\"; key_by = \"x\"; },\n{ write_table = \"t\"; }"));
+	const plan *p = plan_text_plan(t, FLOW("{ from = \"a\"; join_table = \"t\"; to = \"o\"; },\n{ from = \"b\"; key_by "
+										   "= \"x\"; },\n{ write_table = \"t\"; }"));
 	assert_int_equal(p->table_count, 2);
 	assert_int_equal(p->tables[0].schema->field_count, 4);
 	assert_int_equal(p->tables[0].key_schema->kind, FLOW_KIND_INT64);
@@ -247,49 +272,55 @@ static void
 given_a_table_that_is_not_there_when_planned_then_the_nearest_is_named(void **state)
 {
 	expect(state, FLOW("{ from = \"a\"; join_table = \"tt\"; to = \"o\"; }"),
-	       "flowd.conf:9: application.flow[0].join_table: there is no table \"tt\", did you mean \"t\"?\n");
+		   "flowd.conf:9: application.flow[0].join_table: there is no table \"tt\", did you mean \"t\"?\n");
 }
 
 static void
 given_a_table_that_nobody_writes_when_read_then_it_is_said(void **state)
 {
 	expect(state, FLOW("{ from = \"a\"; join_table = \"t\"; to = \"o\"; }"),
-	       "flowd.conf:9: application.flow[0]: the step reads table 't', which no step writes\n");
+		   "flowd.conf:9: application.flow[0]: the step reads table 't', which no step writes\n");
 }
 
 static void
 given_a_table_written_behind_its_reader_when_planned_then_it_is_said(void **state)
 {
 	expect(state, FLOW("{ from = \"a\"; key_by = \"x\"; },\n{ join_table = \"t\"; },\n{ write_table = \"t\"; }"),
-	       "flowd.conf:10: application.flow[1]: the step reads table 't', which is written only behind the step itself "
-	       "(flowd.conf:11); nobody can say what is in it\n");
+		   "flowd.conf:10: application.flow[1]: the step reads table 't', which is written only behind the step itself "
+		   "(flowd.conf:11); nobody can say what is in it\n");
 }
 
 static void
 given_tables_that_depend_on_each_other_when_planned_then_the_ring_is_reported(void **state)
 {
 	expect(state,
-	       FLOW("{ from = \"a\"; key_by = \"x\"; },\n{ join_table = \"t\"; },\n{ write_table = \"v\"; },\n"
-	            "{ from = \"b\"; key_by = \"x\"; },\n{ join_table = \"v\"; },\n{ write_table = \"t\"; }"),
-	       "flowd.conf:10: application.flow[1]: the step reads table 't', whose writer (flowd.conf:14) waits for a table too; the "
-	       "tables depend on each other in a ring\n"
-	       "flowd.conf:13: application.flow[4]: the step reads table 'v', whose writer (flowd.conf:11) waits for a table too; the "
-	       "tables depend on each other in a ring\n");
+		   FLOW("{ from = \"a\"; key_by = \"x\"; },\n{ join_table = \"t\"; },\n{ write_table = \"v\"; },\n"
+				"{ from = \"b\"; key_by = \"x\"; },\n{ join_table = \"v\"; },\n{ write_table = \"t\"; }"),
+		   "flowd.conf:10: application.flow[1]: the step reads table 't', whose writer (flowd.conf:14) waits for a "
+		   "table too; the "
+		   "tables depend on each other in a ring\n"
+		   "flowd.conf:13: application.flow[4]: the step reads table 'v', whose writer (flowd.conf:11) waits for a "
+		   "table too; the "
+		   "tables depend on each other in a ring\n");
 }
 
 static void
 given_two_writers_of_different_types_when_planned_then_both_places_are_named(void **state)
 {
-	expect(state, FLOW("{ from = \"a\"; key_by = \"x\"; },\n{ write_table = \"t\"; },\n{ from = \"b\"; key_by = \"y\"; },\n{ write_table = \"t\"; }"),
-	       "flowd.conf:12: application.flow[3]: table 't' gets record(x:int64,y:string?,t:timestamp,m:map<int64>) by string here, but "
-	       "record(x:int64,y:string?,t:timestamp,m:map<int64>) by int64 from another step (flowd.conf:10)\n");
+	expect(state,
+		   FLOW("{ from = \"a\"; key_by = \"x\"; },\n{ write_table = \"t\"; },\n{ from = \"b\"; key_by = \"y\"; },\n{ "
+				"write_table = \"t\"; }"),
+		   "flowd.conf:12: application.flow[3]: table 't' gets record(x:int64,y:string?,t:timestamp,m:map<int64>) by "
+		   "string here, but "
+		   "record(x:int64,y:string?,t:timestamp,m:map<int64>) by int64 from another step (flowd.conf:10)\n");
 }
 
 static void
 given_a_volatile_table_when_planned_then_its_input_is_read_anew(void **state)
 {
 	plan_text *t = *state;
-	const plan *p = plan_text_plan(t, FLOW("{ from = \"b\"; key_by = \"x\"; },\n{ write_table = \"v\"; },\n{ from = \"a\"; join_table = \"v\"; to = \"o\"; }"));
+	const plan *p = plan_text_plan(t, FLOW("{ from = \"b\"; key_by = \"x\"; },\n{ write_table = \"v\"; },\n{ from = "
+										   "\"a\"; join_table = \"v\"; to = \"o\"; }"));
 	assert_int_equal(plan_text_stream(p, "b", FLOW_DIRECTION_INPUT)->volatile_reader, 1);
 	assert_int_equal(plan_text_stream(p, "a", FLOW_DIRECTION_INPUT)->volatile_reader, 0);
 }
@@ -297,17 +328,21 @@ given_a_volatile_table_when_planned_then_its_input_is_read_anew(void **state)
 static void
 given_a_volatile_table_whose_input_feeds_more_when_planned_then_it_is_refused(void **state)
 {
-	expect(state, FLOW("{ name = \"k\"; from = \"b\"; key_by = \"x\"; },\n{ write_table = \"v\"; },\n{ from = \"k\"; to = \"o\"; }"),
-	       "flowd.conf:10: application.flow[1]: table 'v' does not survive a restart, so input 'b' is read anew for it; but it also "
-	       "feeds 'o' (flowd.conf:5): use a durable table, or read the input twice under two ids\n");
+	expect(state,
+		   FLOW("{ name = \"k\"; from = \"b\"; key_by = \"x\"; },\n{ write_table = \"v\"; },\n{ from = \"k\"; to = "
+				"\"o\"; }"),
+		   "flowd.conf:10: application.flow[1]: table 'v' does not survive a restart, so input 'b' is read anew for "
+		   "it; but it also "
+		   "feeds 'o' (flowd.conf:5): use a durable table, or read the input twice under two ids\n");
 }
 
 static void
 given_a_volatile_table_of_an_input_without_end_when_planned_then_it_is_refused(void **state)
 {
 	expect(state, FLOW("{ from = \"raw\"; key_by = \"z\"; },\n{ write_table = \"v\"; }"),
-	       "flowd.conf:10: application.flow[1]: table 'v' does not survive a restart and input 'raw' does not end, so nobody knows "
-	       "when the table is complete: use a durable table, or a bounded input\n");
+		   "flowd.conf:10: application.flow[1]: table 'v' does not survive a restart and input 'raw' does not end, so "
+		   "nobody knows "
+		   "when the table is complete: use a durable table, or a bounded input\n");
 }
 
 /* The rule of case config/12 for local tables: partition counts, names and table are in the message. */
@@ -316,70 +351,83 @@ given_a_local_table_between_unequal_partitions_when_planned_then_it_is_refused(v
 {
 	plan_text *t = *state;
 #define PARTITIONED(a, b)                                                                                              \
-	"application: { name = \"t\"; systems: { local: { type = \"messaging\"; serde: { type = \"json\"; types: { x = \"int64\"; }; }; }; };\n" \
-	"inputs: { a: { system = \"local\"; partitions = " a "; }; t_in: { system = \"local\"; partitions = " b "; bounded = true; }; };\n" \
+	"application: { name = \"t\"; systems: { local: { type = \"messaging\"; serde: { type = \"json\"; types: { x = "   \
+	"\"int64\"; }; }; }; };\n"                                                                                         \
+	"inputs: { a: { system = \"local\"; partitions = " a "; }; t_in: { system = \"local\"; partitions = " b            \
+	"; bounded = true; }; };\n"                                                                                        \
 	"outputs: { o: { system = \"local\"; }; }; tables: { t: { type = \"durable\"; }; };\n"
-	const char *reported = plan_text_problems(t, PARTITIONED("8", "4") "flow: ( { from = \"t_in\"; write_table = \"t\"; },\n"
-	                                                                   "{ from = \"a\"; join_table = \"t\"; to = \"o\"; } ); };\n");
-	assert_string_equal(reported, "flowd.conf:4: application.flow[0]: table 't' is shared by input 'a' with 8 partitions and input "
-	                              "'t_in' with 4; put key_by in front of both\n");
+	const char *reported =
+		plan_text_problems(t, PARTITIONED("8", "4") "flow: ( { from = \"t_in\"; write_table = \"t\"; },\n"
+													"{ from = \"a\"; join_table = \"t\"; to = \"o\"; } ); };\n");
+	assert_string_equal(
+		reported, "flowd.conf:4: application.flow[0]: table 't' is shared by input 'a' with 8 partitions and input "
+				  "'t_in' with 4; put key_by in front of both\n");
 }
 
 static void
 given_a_local_table_behind_key_by_when_planned_then_partitions_may_differ(void **state)
 {
 	plan_text *t = *state;
-	plan_text_plan(t, PARTITIONED("64", "16") "flow: ( { from = \"t_in\"; key_by = \"x\"; }, { write_table = \"t\"; },\n"
-	                                          "{ from = \"a\"; join_table = \"t\"; to = \"o\"; } ); };\n");
+	plan_text_plan(t,
+				   PARTITIONED("64", "16") "flow: ( { from = \"t_in\"; key_by = \"x\"; }, { write_table = \"t\"; },\n"
+										   "{ from = \"a\"; join_table = \"t\"; to = \"o\"; } ); };\n");
 }
 
 static void
 given_a_local_table_between_equal_partitions_when_planned_then_it_is_fine(void **state)
 {
 	plan_text *t = *state;
-	plan_text_plan(t, PARTITIONED("8", "8") "flow: ( { from = \"t_in\"; write_table = \"t\"; }, { from = \"a\"; join_table = \"t\"; to = "
-	                                        "\"o\"; } ); };\n");
+	plan_text_plan(
+		t, PARTITIONED(
+			   "8", "8") "flow: ( { from = \"t_in\"; write_table = \"t\"; }, { from = \"a\"; join_table = \"t\"; to = "
+						 "\"o\"; } ); };\n");
 }
 
-/* --- sinks ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- sinks --- */
 
 static void
 given_records_that_the_serde_cannot_take_when_planned_then_the_step_is_the_place(void **state)
 {
-	expect(state, FLOW("{ from = \"raw\";\nto = \"o\"; },\n{ from = \"a\"; key_by = \"x\"; to = \"keyed\"; }"),
-	       "flowd.conf:10: application.flow[0].to: output 'o': serde 'json' cannot take these records: field z is bytes\n"
-	       "flowd.conf:11: application.flow[1].to: output 'keyed': serde 'string' cannot take these keys: it is no string\n");
+	expect(
+		state, FLOW("{ from = \"raw\";\nto = \"o\"; },\n{ from = \"a\"; key_by = \"x\"; to = \"keyed\"; }"),
+		"flowd.conf:10: application.flow[0].to: output 'o': serde 'json' cannot take these records: field z is bytes\n"
+		"flowd.conf:11: application.flow[1].to: output 'keyed': serde 'string' cannot take these keys: it is no "
+		"string\n");
 }
 
 static void
 given_an_output_of_another_type_when_planned_then_both_types_are_named(void **state)
 {
 	expect(state, FLOW("{ from = \"a\"; to = \"typed\"; }"),
-	       "flowd.conf:9: application.flow[0].to: output 'typed' takes record(x:int64), but the records are "
-	       "record(x:int64,y:string?,t:timestamp,m:map<int64>)\n");
+		   "flowd.conf:9: application.flow[0].to: output 'typed' takes record(x:int64), but the records are "
+		   "record(x:int64,y:string?,t:timestamp,m:map<int64>)\n");
 }
 
 static void
 given_two_steps_that_write_different_types_when_planned_then_both_types_are_named(void **state)
 {
-	expect(state, FLOW("{ from = \"a\"; to = \"o\"; },\n{ from = \"a\"; key_by = \"x\"; },\n{ name = \"n\"; aggregate: { n = \"count(*)\"; }; to = \"o\"; }"),
-	       "flowd.conf:11: application.flow[2].to: output 'o' gets record(key:string,n:int64) here, but "
-	       "record(x:int64,y:string?,t:timestamp,m:map<int64>) from another step; one output takes one type\n");
+	expect(state,
+		   FLOW("{ from = \"a\"; to = \"o\"; },\n{ from = \"a\"; key_by = \"x\"; },\n{ name = \"n\"; aggregate: { n = "
+				"\"count(*)\"; }; to = \"o\"; }"),
+		   "flowd.conf:11: application.flow[2].to: output 'o' gets record(key:string,n:int64) here, but "
+		   "record(x:int64,y:string?,t:timestamp,m:map<int64>) from another step; one output takes one type\n");
 }
 
 static void
 given_dead_letters_wanted_without_an_output_when_planned_then_it_is_missed(void **state)
 {
 	expect(state, FLOW("{ from = \"a\"; where = \"x > 1\"; record_errors = \"dead_letter\"; to = \"o\"; }"),
-	       "flowd.conf:1: application.dead_letters: is missing: some records go to the dead letters, so name the output that takes "
-	       "them\n");
+		   "flowd.conf:1: application.dead_letters: is missing: some records go to the dead letters, so name the "
+		   "output that takes "
+		   "them\n");
 }
 
 static void
 given_the_dead_letters_as_a_steps_output_when_planned_then_it_is_refused(void **state)
 {
 	expect(state, HEAD "dead_letters = \"o\"; flow: (\n{ from = \"a\"; to = \"o\"; } ); };\n",
-	       "flowd.conf:9: application.flow[0].to: output 'o' takes the dead letters; give the records an output of their own\n");
+		   "flowd.conf:9: application.flow[0].to: output 'o' takes the dead letters; give the records an output of "
+		   "their own\n");
 }
 
 static void
@@ -387,18 +435,23 @@ given_two_transactions_when_planned_then_both_outputs_are_named(void **state)
 {
 #define ONCE "serde = \"json\"; promise = \"one_phase\";"
 	expect(state,
-	       "application: { name = \"t\"; systems: { local: { type = \"messaging\"; serde = \"json\"; }; };\n"
-	       "inputs: { a: { system = \"local\"; }; };\noutputs: { o: { system = \"local\"; " ONCE " };\np: { system = \"local\"; " ONCE " }; };\n"
-	       "flow: ( { from = \"a\"; to = \"o\"; }, { to = \"p\"; } ); };\n",
-	       "flowd.conf:4: application.outputs.p.delivery: outputs 'o' and 'p' both commit by a transaction, and a job can have one; "
-	       "declare one of them delivery = \"at_least_once\"\n");
+		   "application: { name = \"t\"; systems: { local: { type = \"messaging\"; serde = \"json\"; }; };\n"
+		   "inputs: { a: { system = \"local\"; }; };\noutputs: { o: { system = \"local\"; " ONCE
+		   " };\np: { system = \"local\"; " ONCE " }; };\n"
+		   "flow: ( { from = \"a\"; to = \"o\"; }, { to = \"p\"; } ); };\n",
+		   "flowd.conf:4: application.outputs.p.delivery: outputs 'o' and 'p' both commit by a transaction, and a job "
+		   "can have one; "
+		   "declare one of them delivery = \"at_least_once\"\n");
 }
 
 static void
 given_a_state_store_that_tears_batches_when_planned_then_it_is_refused(void **state)
 {
-	expect(state, HEAD "state_store = \"torn\";\nflow: ( { from = \"a\"; key_by = \"x\"; }, { name = \"n\"; aggregate: { n = \"count(*)\"; }; to = \"o\"; } ); };\n",
-	       "flowd.conf:8: application.state_store: store 'torn' does not write a batch as a whole, which keyed state needs\n");
+	expect(state,
+		   HEAD "state_store = \"torn\";\nflow: ( { from = \"a\"; key_by = \"x\"; }, { name = \"n\"; aggregate: { n = "
+				"\"count(*)\"; }; to = \"o\"; } ); };\n",
+		   "flowd.conf:8: application.state_store: store 'torn' does not write a batch as a whole, which keyed state "
+		   "needs\n");
 }
 
 static void
