@@ -36,7 +36,7 @@ void builder_clear(flow_builder *builder); /* drops rows, memory and kept batche
 
 /* What finish puts into the batch's head. */
 typedef struct batch_head {
-	uint32_t flags; /* FLOW_BATCH_*; added to builder->flags */
+	uint32_t flags;            /* FLOW_BATCH_*; added to builder->flags */
 	const flow_schema *schema; /* retained by the batch; NULL: the schema `bytes` */
 	const flow_schema *key_schema;
 	uint32_t input;
@@ -49,12 +49,14 @@ flow_batch *builder_finish(flow_builder *builder, const batch_head *head);
 
 /* A batch over the rows of `parent` (retained) with columns replaced; `memory` is a builder whose memory the columns lie
  * in (NULL: they lie in the parent), it is empty afterwards. The selection is copied; when fewer than an eighth of the
- * parent's rows are left, rows are compacted (the parent stays retained: cells point into it). NULL: out of memory. */
-flow_batch *batch_forward(batch_pool *pool, const flow_batch *parent, const flow_columns *columns, flow_builder *memory);
+ * parent's rows are left (and there are no headers), the rows are copied and the parent is not held. NULL: out of memory. */
+flow_batch *batch_forward(batch_pool *pool, const flow_batch *parent, const flow_columns *columns,
+						  flow_builder *memory);
 
 /* Hands the key columns (canonical bytes and hash) to the batch, which the caller just made and nobody else has; arrays
  * of row_count entries from `memory` as in batch_forward. */
-flow_status batch_set_key_columns(flow_batch *batch, flow_builder *memory, const uint64_t *hash, const flow_slice *bytes);
+flow_status batch_set_key_columns(flow_batch *batch, flow_builder *memory, const uint64_t *hash,
+								  const flow_slice *bytes);
 
 const flow_batch *batch_retain(const flow_batch *batch);
 void batch_release(const flow_batch *batch); /* NULL is allowed */

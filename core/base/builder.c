@@ -314,8 +314,46 @@ copy_numbers(flow_builder *memory, const uint32_t *selection, uint32_t count, co
 	return FLOW_OK;
 }
 
-/* Makes the selected rows the only rows, with copies of all that they point at. Key columns are dropped: the host
- * computes them again where they are needed. */
+static flow_status
+copy_key_columns(flow_builder *memory, flow_batch *batch)
+{
+	uint32_t count = batch->selected_count;
+	if (batch->key_hash == NULL || batch->key_bytes == NULL)
+		return FLOW_OK;
+	uint64_t *hashes = flow_builder_alloc(memory, (uint64_t)count * sizeof(*hashes) + 8);
+	flow_slice *slices = flow_builder_alloc(memory, (uint64_t)count * sizeof(*slices) + 8);
+	if (hashes == NULL || slices == NULL)
+		return FLOW_E_MEMORY;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t row = batch->selection[i];
+		hashes[i] = batch->key_hash[row];
+		slices[i] = batch->key_bytes[row];
+		if (slices[i].data == NULL)
+			continue;
+		slices[i].data = flow_builder_copy(memory, slices[i].data, slices[i].size);
+		if (slices[i].data == NULL)
+			return FLOW_E_MEMORY;
+	}
+	batch->key_hash = hashes;
+	batch->key_bytes = slices;
+	return FLOW_OK;
+}
+
+static flow_status
+copy_targets(flow_builder *memory, flow_batch *batch)
+{
+	if (batch->target == NULL)
+		return FLOW_OK;
+	uint32_t *targets = flow_builder_alloc(memory, (uint64_t)batch->selected_count * sizeof(*targets) + 8);
+	if (targets == NULL)
+		return FLOW_E_MEMORY;
+	for (uint32_t i = 0; i < batch->selected_count; i++)
+		targets[i] = batch->target[batch->selection[i]];
+	batch->target = targets;
+	return FLOW_OK;
+}
+
+/* Makes the selected rows the only rows, with copies of all that they point at. */
 static flow_status
 compact(flow_builder *memory, const flow_batch *parent, flow_batch *batch)
 {
@@ -326,11 +364,9 @@ compact(flow_builder *memory, const flow_batch *parent, flow_batch *batch)
 	if (status != FLOW_OK)
 		return status;
 	if (copy_numbers(memory, batch->selection, count, &batch->timestamp) != FLOW_OK ||
-	    copy_numbers(memory, batch->selection, count, &batch->ordinal) != FLOW_OK)
+		copy_numbers(memory, batch->selection, count, &batch->ordinal) != FLOW_OK ||
+		copy_key_columns(memory, batch) != FLOW_OK || copy_targets(memory, batch) != FLOW_OK)
 		return FLOW_E_MEMORY;
-	batch->key_hash = NULL;
-	batch->key_bytes = NULL;
-	batch->target = NULL;
 	const char *place = flow_builder_copy(memory, parent->place.data, parent->place.size);
 	if (place == NULL)
 		return FLOW_E_MEMORY;
@@ -375,8 +411,8 @@ forward_with(flow_builder *memory, const flow_batch *parent, const flow_columns 
 	struct host_builder *host = host_of(memory);
 	flow_batch head = *parent;
 	replace_columns(&head, columns);
-	int copied = head.selection != NULL && head.headers == NULL &&
-	             (uint64_t)head.selected_count * COPY_BELOW < head.row_count;
+	int copied =
+		head.selection != NULL && head.headers == NULL && (uint64_t)head.selected_count * COPY_BELOW < head.row_count;
 	flow_status status = FLOW_OK;
 	if (copied)
 		status = compact(memory, parent, &head);

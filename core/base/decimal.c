@@ -16,9 +16,26 @@ static __int128
 power_of_ten(unsigned n) /* n <= INT128_DIGITS */
 {
 	static const uint64_t powers[] = {
-		1u, 10u, 100u, 1000u, 10000u, 100000u, 1000000u, 10000000u, 100000000u, 1000000000u, 10000000000u, 100000000000u,
-		1000000000000u, 10000000000000u, 100000000000000u, 1000000000000000u, 10000000000000000u, 100000000000000000u,
-		1000000000000000000u, 10000000000000000000u,
+		1u,
+		10u,
+		100u,
+		1000u,
+		10000u,
+		100000u,
+		1000000u,
+		10000000u,
+		100000000u,
+		1000000000u,
+		10000000000u,
+		100000000000u,
+		1000000000000u,
+		10000000000000u,
+		100000000000000u,
+		1000000000000000u,
+		10000000000000000u,
+		100000000000000000u,
+		1000000000000000000u,
+		10000000000000000000u,
 	};
 	return n <= 19 ? (__int128)powers[n] : (__int128)powers[19] * (__int128)powers[n - 19];
 }
@@ -39,7 +56,8 @@ decimal_to_int128(const flow_decimal *decimal, __int128 *unscaled)
 		return FLOW_E_RANGE;
 	uint32_t first = decimal->count > 19 ? decimal->count - 19 : 0;
 	__int128 number = read_digits(decimal->digits, first);
-	number = number * power_of_ten(decimal->count - first) + read_digits(decimal->digits + first, decimal->count - first);
+	number =
+		number * power_of_ten(decimal->count - first) + read_digits(decimal->digits + first, decimal->count - first);
 	*unscaled = decimal->negative ? -number : number;
 	return FLOW_OK;
 }
@@ -80,7 +98,7 @@ align(const flow_decimal *a, const flow_decimal *b, __int128 *x, __int128 *y, in
 	if (decimal_to_int128(a, x) != FLOW_OK || decimal_to_int128(b, y) != FLOW_OK)
 		return 0;
 	return !__builtin_mul_overflow(*x, power_of_ten((unsigned)up_a), x) &&
-	       !__builtin_mul_overflow(*y, power_of_ten((unsigned)up_b), y);
+		   !__builtin_mul_overflow(*y, power_of_ten((unsigned)up_b), y);
 }
 
 /* ---- arithmetic ---- */
@@ -117,7 +135,7 @@ decimal_multiply(const flow_decimal *a, const flow_decimal *b, flow_builder *mem
 	if (a->special != 0 || b->special != 0)
 		return FLOW_E_RANGE;
 	if (a->count + b->count <= INT128_DIGITS && !__builtin_add_overflow(a->scale, b->scale, &scale) &&
-	    decimal_to_int128(a, &x) == FLOW_OK && decimal_to_int128(b, &y) == FLOW_OK)
+		decimal_to_int128(a, &x) == FLOW_OK && decimal_to_int128(b, &y) == FLOW_OK)
 		return decimal_from_int128(x * y, scale, memory, product);
 	return decimal_long_multiply(a, b, memory, product);
 }
@@ -142,9 +160,9 @@ decimal_divide(const flow_decimal *a, const flow_decimal *b, int32_t scale, flow
 	__int128 x, y;
 	int64_t up = (int64_t)scale + b->scale - a->scale;
 	if (up <= INT128_DIGITS && up >= -INT128_DIGITS && decimal_to_int128(a, &x) == FLOW_OK &&
-	    decimal_to_int128(b, &y) == FLOW_OK) {
+		decimal_to_int128(b, &y) == FLOW_OK) {
 		int overflow = up >= 0 ? __builtin_mul_overflow(x, power_of_ten((unsigned)up), &x)
-		                       : __builtin_mul_overflow(y, power_of_ten((unsigned)-up), &y);
+							   : __builtin_mul_overflow(y, power_of_ten((unsigned)-up), &y);
 		if (!overflow)
 			return decimal_from_int128(divide_rounded(x, y), scale, memory, quotient);
 	}

@@ -14,11 +14,12 @@
 /* < 0, 0, > 0 by value; -infinity < numbers < infinity < NaN. */
 int decimal_compare(const flow_decimal *a, const flow_decimal *b);
 flow_status decimal_add(const flow_decimal *a, const flow_decimal *b, flow_builder *memory, flow_value *sum);
-flow_status decimal_subtract(const flow_decimal *a, const flow_decimal *b, flow_builder *memory, flow_value *difference);
+flow_status decimal_subtract(const flow_decimal *a, const flow_decimal *b, flow_builder *memory,
+							 flow_value *difference);
 flow_status decimal_multiply(const flow_decimal *a, const flow_decimal *b, flow_builder *memory, flow_value *product);
 /* Quotient rounded half away from zero to `scale` digits. FLOW_E_RANGE: division by zero. */
 flow_status decimal_divide(const flow_decimal *a, const flow_decimal *b, int32_t scale, flow_builder *memory,
-                           flow_value *quotient);
+						   flow_value *quotient);
 /* To `scale` digits, half away from zero. */
 flow_status decimal_round(const flow_decimal *a, int32_t scale, flow_builder *memory, flow_value *rounded);
 

@@ -197,7 +197,8 @@ round_up(char *digits, uint64_t count)
 }
 
 flow_status
-decimal_long_divide(const flow_decimal *a, const flow_decimal *b, int32_t scale, flow_builder *memory, flow_value *quotient)
+decimal_long_divide(const flow_decimal *a, const flow_decimal *b, int32_t scale, flow_builder *memory,
+					flow_value *quotient)
 {
 	int64_t zeros = (int64_t)scale + b->scale - a->scale; /* behind a, or, below zero, behind b */
 	if (decimal_is_zero(a))

@@ -15,14 +15,16 @@
 /* A result in memory. FLOW_E_RANGE: more than FLOW_DECIMAL_MAX_DIGITS digits or a scale beyond FLOW_DECIMAL_MAX_EXPONENT. Leading
  * zeros of `digits` are left out. */
 flow_status decimal_store(const char *digits, uint64_t count, int64_t scale, int negative, flow_builder *memory,
-                          flow_value *value);
+						  flow_value *value);
 
 /* a + b, or a - b if `subtract`. */
-flow_status decimal_long_add(const flow_decimal *a, const flow_decimal *b, int subtract, flow_builder *memory, flow_value *sum);
-flow_status decimal_long_multiply(const flow_decimal *a, const flow_decimal *b, flow_builder *memory, flow_value *product);
+flow_status decimal_long_add(const flow_decimal *a, const flow_decimal *b, int subtract, flow_builder *memory,
+							 flow_value *sum);
+flow_status decimal_long_multiply(const flow_decimal *a, const flow_decimal *b, flow_builder *memory,
+								  flow_value *product);
 /* b is not zero. */
 flow_status decimal_long_divide(const flow_decimal *a, const flow_decimal *b, int32_t scale, flow_builder *memory,
-                                flow_value *quotient);
+								flow_value *quotient);
 
 static inline int
 decimal_is_zero(const flow_decimal *decimal)

@@ -99,8 +99,9 @@ make_decimal(struct key_reader *r, const char *digits, uint64_t count, int64_t s
 		return FLOW_E_MEMORY;
 	if (count > UINT32_MAX || scale > INT32_MAX || scale < INT32_MIN)
 		return FLOW_E_CORRUPT;
-	*decimal = (flow_decimal){ .digits = digits, .count = (uint32_t)count, .scale = (int32_t)scale,
-		                       .negative = (uint8_t)negative };
+	*decimal = (flow_decimal){
+		.digits = digits, .count = (uint32_t)count, .scale = (int32_t)scale, .negative = (uint8_t)negative
+	};
 	*value = flow_cell(FLOW_DECIMAL, 0);
 	value->as.decimal = decimal;
 	return FLOW_OK;
@@ -247,7 +248,7 @@ read_time(struct key_reader *r, uint8_t type, uint8_t flags, flow_value *value)
 		return FLOW_E_CORRUPT;
 	uint8_t unit = nanoseconds % 1000 != 0 ? FLOW_NANOSECONDS : FLOW_MICROSECONDS;
 	__int128 number = unit == FLOW_NANOSECONDS ? (__int128)seconds * 1000000000 + (int64_t)nanoseconds
-	                                           : (__int128)seconds * 1000000 + (int64_t)nanoseconds / 1000;
+											   : (__int128)seconds * 1000000 + (int64_t)nanoseconds / 1000;
 	if (number > INT64_MAX || number < INT64_MIN) {
 		if (nanoseconds != 0)
 			return FLOW_E_CORRUPT;

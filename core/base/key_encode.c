@@ -195,7 +195,8 @@ whole_part(const struct digits *d, uint64_t *whole)
 	if (d->exponent > 20)
 		return 0;
 	for (int64_t i = 0; i < d->exponent; i++)
-		if (__builtin_mul_overflow(*whole, 10, whole) || __builtin_add_overflow(*whole, digit_at(d, (uint64_t)i), whole))
+		if (__builtin_mul_overflow(*whole, 10, whole) ||
+			__builtin_add_overflow(*whole, digit_at(d, (uint64_t)i), whole))
 			return 0;
 	return 1;
 }
@@ -224,8 +225,8 @@ static flow_status
 encode_special(const flow_decimal *decimal, flow_buffer *buffer)
 {
 	char bytes[2] = { KEY_NUMBER, (char)(decimal->special == FLOW_DECIMAL_NAN ? KEY_NAN
-		                                 : decimal->negative                ? KEY_MINUS_INFINITY
-		                                                                    : KEY_INFINITY) };
+										 : decimal->negative                  ? KEY_MINUS_INFINITY
+																			  : KEY_INFINITY) };
 	return flow_buffer_append(buffer, bytes, 2);
 }
 
@@ -276,7 +277,8 @@ encode_small(const char *bytes, uint64_t size, const void *more, uint64_t more_s
 static flow_status
 encode(const flow_value *value, flow_buffer *buffer, int depth)
 {
-	static const char null_key[] = { KEY_NULL }, truths[2][2] = { { KEY_BOOL, 0 }, { KEY_BOOL, 1 } }, uuid_key[] = { KEY_UUID };
+	static const char null_key[] = { KEY_NULL }, truths[2][2] = { { KEY_BOOL, 0 }, { KEY_BOOL, 1 } },
+					  uuid_key[] = { KEY_UUID };
 	switch (value->type) {
 	case FLOW_NULL:
 		return flow_buffer_append(buffer, null_key, 1);
@@ -342,8 +344,11 @@ static flow_status
 encode_anything(const flow_value *key, flow_builder *memory, flow_slice *bytes)
 {
 	char first[512];
-	flow_buffer buffer = { .struct_size = FLOW_SIZEOF(flow_buffer), .data = first, .capacity = sizeof(first),
-		                   .grow = grow_in_builder, .host = memory };
+	flow_buffer buffer = { .struct_size = FLOW_SIZEOF(flow_buffer),
+						   .data = first,
+						   .capacity = sizeof(first),
+						   .grow = grow_in_builder,
+						   .host = memory };
 	flow_status status = encode(key, &buffer, 0);
 	if (status != FLOW_OK)
 		return status;

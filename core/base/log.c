@@ -12,8 +12,8 @@
 
 #define MESSAGE_MAX 4096
 #define LINE_MAX_BYTES (6 * MESSAGE_MAX + 1024) /* every byte of a message escaped as \u00XX, and the rest */
-#define WINDOW 10000000 /* microseconds ... */
-#define IN_WINDOW 10    /* ... in which so many lines of one format are written */
+#define WINDOW 10000000                         /* microseconds ... */
+#define IN_WINDOW 10                            /* ... in which so many lines of one format are written */
 #define REPEAT_SLOTS 64
 
 /* How often a format was used in its current window. */
@@ -104,12 +104,17 @@ put_text(struct line *line, const char *text)
 static size_t
 utf8_length(const unsigned char *text)
 {
-	size_t length = text[0] < 0x80 ? 1 : text[0] < 0xC2 ? 0 : text[0] < 0xE0 ? 2 : text[0] < 0xF0 ? 3 : text[0] < 0xF5 ? 4 : 0;
+	size_t length = text[0] < 0x80   ? 1
+					: text[0] < 0xC2 ? 0
+					: text[0] < 0xE0 ? 2
+					: text[0] < 0xF0 ? 3
+					: text[0] < 0xF5 ? 4
+									 : 0;
 	for (size_t i = 1; i < length; i++)
 		if ((text[i] & 0xC0) != 0x80)
 			return 0;
-	if ((text[0] == 0xE0 && text[1] < 0xA0) || (text[0] == 0xED && text[1] > 0x9F) || (text[0] == 0xF0 && text[1] < 0x90) ||
-	    (text[0] == 0xF4 && text[1] > 0x8F))
+	if ((text[0] == 0xE0 && text[1] < 0xA0) || (text[0] == 0xED && text[1] > 0x9F) ||
+		(text[0] == 0xF0 && text[1] < 0x90) || (text[0] == 0xF4 && text[1] > 0x8F))
 		return 0;
 	return length;
 }
@@ -269,7 +274,7 @@ report_held_back(int64_t now)
 		if (!found)
 			return;
 		snprintf(message, sizeof(message), "%llu more lines like this one were held back: %s",
-		         (unsigned long long)taken.held_back, taken.text);
+				 (unsigned long long)taken.held_back, taken.text);
 		write_line(taken.level, NULL, message);
 	}
 }

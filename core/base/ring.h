@@ -68,8 +68,7 @@ ring_pop(ring *r)
 {
 	void *item = ring_peek(r);
 	if (item != NULL)
-		atomic_store_explicit(&r->head, atomic_load_explicit(&r->head, memory_order_relaxed) + 1,
-		                      memory_order_release);
+		atomic_store_explicit(&r->head, atomic_load_explicit(&r->head, memory_order_relaxed) + 1, memory_order_release);
 	return item;
 }
 

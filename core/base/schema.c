@@ -175,7 +175,7 @@ follow_definition(struct schema_node *node)
 	flow_schema mine = node->schema;
 	node->schema = definition->schema;
 	node->schema.flags = (uint8_t)((node->schema.flags & FLOW_SCHEMA_ZONED) |
-	                               (mine.flags & (FLOW_SCHEMA_NULLABLE | FLOW_SCHEMA_NULL_LAST)));
+								   (mine.flags & (FLOW_SCHEMA_NULLABLE | FLOW_SCHEMA_NULL_LAST)));
 	node->schema.null_index = mine.null_index;
 	node->schema.fingerprint = 0;
 }
@@ -240,8 +240,9 @@ const flow_schema *
 schema_of_kind(uint8_t kind, int nullable)
 {
 	pthread_once(&kinds_once, set_up_kinds);
-	return kind > FLOW_KIND_UUID || kind == FLOW_KIND_FIXED || kind == FLOW_KIND_ENUM ? NULL
-	                                                                                  : &kinds[kind][nullable != 0].schema;
+	return kind > FLOW_KIND_UUID || kind == FLOW_KIND_FIXED || kind == FLOW_KIND_ENUM
+			   ? NULL
+			   : &kinds[kind][nullable != 0].schema;
 }
 
 const flow_schema *
@@ -298,7 +299,8 @@ check_specs(const flow_field_spec *const *specs, uint32_t count, flow_error *err
 			return error_set(error, FLOW_E_ARGUMENT, "record: field '%.*s' has no type", (int)name.size, name.data);
 		for (uint32_t j = 0; j < i; j++)
 			if (flow_slice_equal(name, specs[j]->name))
-				return error_set(error, FLOW_E_ARGUMENT, "record: two fields are named '%.*s'", (int)name.size, name.data);
+				return error_set(error, FLOW_E_ARGUMENT, "record: two fields are named '%.*s'", (int)name.size,
+								 name.data);
 	}
 	return FLOW_OK;
 }

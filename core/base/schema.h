@@ -17,7 +17,7 @@
 const flow_schema *schema_parse_json(flow_slice json, flow_error *error);
 const flow_schema *schema_parse_type(flow_slice text, flow_error *error);
 const flow_schema *schema_make_record(flow_slice name, const flow_field_spec *const *fields, uint32_t count,
-                                      flow_error *error);
+									  flow_error *error);
 const flow_schema *schema_with_nullable(const flow_schema *schema, int nullable);
 const flow_schema *schema_retain(const flow_schema *schema); /* NULL is allowed */
 void schema_release(const flow_schema *schema);

@@ -77,7 +77,8 @@ put_uuid(struct schema_sink *sink, const flow_schema *schema, const flow_value *
 	}
 	schema_put_text(sink, "\"");
 	for (int i = 0; i < 16; i++)
-		schema_put_format(sink, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", (unsigned char)value->as.text[i]);
+		schema_put_format(sink, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
+						  (unsigned char)value->as.text[i]);
 	schema_put_text(sink, "\"");
 }
 

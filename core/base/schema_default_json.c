@@ -20,7 +20,8 @@ misfit(struct reading *r, const char *expected)
 }
 
 static flow_status
-read_integer(struct reading *r, json_t *json, uint8_t type, int64_t least, int64_t most, const char *expected, flow_value *value)
+read_integer(struct reading *r, json_t *json, uint8_t type, int64_t least, int64_t most, const char *expected,
+			 flow_value *value)
 {
 	if (!json_is_integer(json) || json_integer_value(json) < least || json_integer_value(json) > most)
 		return misfit(r, expected);
@@ -32,8 +33,7 @@ static flow_status
 read_float(struct reading *r, json_t *json, flow_value *value)
 {
 	double number = json_number_value(json);
-	if (json_is_string(json) &&
-	    flow_parse_float64(flow_slice_of(json_string_value(json)), 1, &number) != FLOW_OK)
+	if (json_is_string(json) && flow_parse_float64(flow_slice_of(json_string_value(json)), 1, &number) != FLOW_OK)
 		return misfit(r, "a number is expected");
 	if (!json_is_string(json) && !json_is_number(json))
 		return misfit(r, "a number is expected");
@@ -111,8 +111,8 @@ read_decimal(struct reading *r, const flow_schema *schema, json_t *json, flow_va
 			return misfit(r, "the bytes are no big-decimal");
 	}
 	status = flow_decimal_from_bytes(bytes, (int32_t)scale, r->memory, value);
-	if (status == FLOW_E_RANGE || (status == FLOW_OK && schema->precision != 0 &&
-	                               value->as.decimal->count > (uint32_t)schema->precision))
+	if (status == FLOW_E_RANGE ||
+		(status == FLOW_OK && schema->precision != 0 && value->as.decimal->count > (uint32_t)schema->precision))
 		return misfit(r, "it has more digits than the precision");
 	return status;
 }
@@ -325,7 +325,8 @@ read_value(struct reading *r, const flow_schema *schema, json_t *json, flow_valu
 	flow_status status;
 	*value = flow_null();
 	if (json_is_null(json))
-		return flow_schema_nullable(schema) || schema->kind == FLOW_KIND_NULL ? FLOW_OK : misfit(r, "it must not be null");
+		return flow_schema_nullable(schema) || schema->kind == FLOW_KIND_NULL ? FLOW_OK
+																			  : misfit(r, "it must not be null");
 	switch (schema->kind) {
 	case FLOW_KIND_NULL:
 		return misfit(r, "null is expected");
@@ -366,7 +367,8 @@ read_value(struct reading *r, const flow_schema *schema, json_t *json, flow_valu
 }
 
 flow_status
-schema_read_default(flow_builder *memory, const flow_schema *schema, json_t *json, flow_value *value, const char **problem)
+schema_read_default(flow_builder *memory, const flow_schema *schema, json_t *json, flow_value *value,
+					const char **problem)
 {
 	struct reading r = { memory, problem };
 	return read_value(&r, schema, json, value);

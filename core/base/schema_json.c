@@ -47,7 +47,8 @@ fail(struct schema_reader *reader, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	error_set(reader->error, FLOW_E_CONFIG, "Avro schema: %s%s%s", reader->place, reader->place_size == 0 ? "" : ": ", text);
+	error_set(reader->error, FLOW_E_CONFIG, "Avro schema: %s%s%s", reader->place, reader->place_size == 0 ? "" : ": ",
+			  text);
 	return NULL;
 }
 
@@ -63,8 +64,9 @@ enter(struct schema_reader *reader, flow_slice name)
 {
 	uint64_t before = reader->place_size;
 	int size = snprintf(reader->place + before, sizeof(reader->place) - before, "%s%.*s", before == 0 ? "" : ".",
-	                    (int)(name.size < 200 ? name.size : 200), name.size == 0 ? "" : name.data);
-	reader->place_size = before + (uint64_t)size < sizeof(reader->place) ? before + (uint64_t)size : sizeof(reader->place) - 1;
+						(int)(name.size < 200 ? name.size : 200), name.size == 0 ? "" : name.data);
+	reader->place_size =
+		before + (uint64_t)size < sizeof(reader->place) ? before + (uint64_t)size : sizeof(reader->place) - 1;
 	return before;
 }
 
@@ -127,15 +129,16 @@ find_named(const struct schema_reader *reader, flow_slice name_space, flow_slice
 	for (const struct named *n = reader->named; n != NULL; n = n->next) {
 		if (n->name.size != prefix + name.size || memcmp(n->name.data + prefix, name.data, name.size) != 0)
 			continue;
-		if (!qualified || (memcmp(n->name.data, name_space.data, name_space.size) == 0 && n->name.data[prefix - 1] == '.'))
+		if (!qualified ||
+			(memcmp(n->name.data, name_space.data, name_space.size) == 0 && n->name.data[prefix - 1] == '.'))
 			return n->node;
 	}
 	return qualified ? find_named(reader, flow_slice_make(NULL, 0), name) : NULL;
 }
 
 static int
-read_texts(struct schema_reader *reader, json_t *array, const char *what, flow_slice name_space, const flow_slice **texts,
-           uint64_t *count)
+read_texts(struct schema_reader *reader, json_t *array, const char *what, flow_slice name_space,
+		   const flow_slice **texts, uint64_t *count)
 {
 	if (array == NULL)
 		return 1;
@@ -191,7 +194,8 @@ begin_named(struct schema_reader *reader, json_t *json, uint8_t kind, flow_slice
 	if (json_is_string(space))
 		*name_space = text_of(space);
 	if (!is_full_name(text_of(name)) || name_space->size + json_string_length(name) > NAME_TEXT_MAX) {
-		fail(reader, "'%.200s' is no name: letters, digits and '_', not beginning with a digit", json_string_value(name));
+		fail(reader, "'%.200s' is no name: letters, digits and '_', not beginning with a digit",
+			 json_string_value(name));
 		return NULL;
 	}
 	if (name_space->size != 0 && !is_full_name(*name_space)) {
@@ -224,10 +228,10 @@ begin_named(struct schema_reader *reader, json_t *json, uint8_t kind, flow_slice
 		return NULL;
 	}
 	return read_doc(reader, json, &node->schema.doc) &&
-	               read_texts(reader, json_object_get(json, "aliases"), "aliases", *name_space, &node->schema.aliases,
-	                          &node->schema.alias_count)
-	           ? node
-	           : NULL;
+				   read_texts(reader, json_object_get(json, "aliases"), "aliases", *name_space, &node->schema.aliases,
+							  &node->schema.alias_count)
+			   ? node
+			   : NULL;
 }
 
 /* ---- records ---- */
@@ -257,9 +261,9 @@ read_field_parts(struct schema_reader *reader, json_t *json, flow_slice name_spa
 	}
 	field->schema = read_schema(reader, type, name_space);
 	return field->schema != NULL && read_doc(reader, json, &field->doc) &&
-	       read_texts(reader, json_object_get(json, "aliases"), "aliases", flow_slice_make(NULL, 0), &field->aliases,
-	                  &field->alias_count) &&
-	       (value == NULL || wait_for_default(reader, field, value));
+		   read_texts(reader, json_object_get(json, "aliases"), "aliases", flow_slice_make(NULL, 0), &field->aliases,
+					  &field->alias_count) &&
+		   (value == NULL || wait_for_default(reader, field, value));
 }
 
 static flow_field *
@@ -271,7 +275,8 @@ read_field(struct schema_reader *reader, json_t *json, flow_slice name_space, fl
 		return NULL;
 	}
 	if (!schema_name_is_plain(text_of(name))) {
-		fail(reader, "field '%.200s': no name: letters, digits and '_', not beginning with a digit", json_string_value(name));
+		fail(reader, "field '%.200s': no name: letters, digits and '_', not beginning with a digit",
+			 json_string_value(name));
 		return NULL;
 	}
 	flow_field *field = flow_builder_alloc(schema_group_memory(reader->group), sizeof(*field));
@@ -341,11 +346,11 @@ check_symbols(struct schema_reader *reader, const struct schema_node *node, int 
 	for (uint32_t i = 0; i < node->schema.symbol_count; i++) {
 		if (must_be_plain && !schema_name_is_plain(symbols[i]))
 			return fail(reader, "enum '%.*s': '%.*s' is no symbol: letters, digits and '_', not beginning with a digit",
-			            (int)node->schema.name.size, node->schema.name.data, (int)symbols[i].size, symbols[i].data);
+						(int)node->schema.name.size, node->schema.name.data, (int)symbols[i].size, symbols[i].data);
 		for (uint32_t j = 0; j < i; j++)
 			if (flow_slice_equal(symbols[i], symbols[j]))
 				return fail(reader, "enum '%.*s': the symbol '%.*s' stands there twice", (int)node->schema.name.size,
-				            node->schema.name.data, (int)symbols[i].size, symbols[i].data);
+							node->schema.name.data, (int)symbols[i].size, symbols[i].data);
 	}
 	return &node->schema;
 }
@@ -362,7 +367,8 @@ read_default_symbol(struct schema_reader *reader, json_t *json, const flow_slice
 			return &node->schema;
 		}
 	}
-	return fail(reader, "enum '%.*s': the default is none of the symbols", (int)node->schema.name.size, node->schema.name.data);
+	return fail(reader, "enum '%.*s': the default is none of the symbols", (int)node->schema.name.size,
+				node->schema.name.data);
 }
 
 static const flow_schema *
@@ -406,7 +412,7 @@ read_fixed(struct schema_reader *reader, json_t *json, flow_slice name_space)
 	json_t *size = json_object_get(json, "size");
 	if (!json_is_integer(size) || json_integer_value(size) < 0 || json_integer_value(size) > INT32_MAX)
 		return fail(reader, "fixed '%.*s' needs a 'size' from 0 to 2147483647", (int)node->schema.name.size,
-		            node->schema.name.data);
+					node->schema.name.data);
 	node->schema.fixed_size = (uint32_t)json_integer_value(size);
 	if (!schema_apply_logical(reader->group, node, json))
 		return no_memory(reader);
@@ -452,7 +458,7 @@ avro_type(const flow_schema *schema)
 
 static const flow_schema *
 check_branch(struct schema_reader *reader, const flow_schema *branch, const flow_schema *const *before, uint32_t count,
-             int has_null)
+			 int has_null)
 {
 	if (branch->kind == FLOW_KIND_UNION || flow_schema_nullable(branch))
 		return fail(reader, "a union must not stand in a union");
@@ -469,7 +475,8 @@ check_branch(struct schema_reader *reader, const flow_schema *branch, const flow
 }
 
 static const flow_schema *
-make_union(struct schema_reader *reader, const flow_schema *const *branches, uint32_t count, int has_null, uint32_t null_index)
+make_union(struct schema_reader *reader, const flow_schema *const *branches, uint32_t count, int has_null,
+		   uint32_t null_index)
 {
 	struct schema_node *node;
 	if (count == 1 && has_null) {
@@ -544,8 +551,8 @@ primitive_kind(flow_slice name, uint8_t *kind)
 		const char *name;
 		uint8_t kind;
 	} primitives[] = {
-		{ "null", FLOW_KIND_NULL },     { "boolean", FLOW_KIND_BOOL },   { "int", FLOW_KIND_INT32 },
-		{ "long", FLOW_KIND_INT64 },    { "float", FLOW_KIND_FLOAT32 },  { "double", FLOW_KIND_FLOAT64 },
+		{ "null", FLOW_KIND_NULL },     { "boolean", FLOW_KIND_BOOL },  { "int", FLOW_KIND_INT32 },
+		{ "long", FLOW_KIND_INT64 },    { "float", FLOW_KIND_FLOAT32 }, { "double", FLOW_KIND_FLOAT64 },
 		{ "string", FLOW_KIND_STRING }, { "bytes", FLOW_KIND_BYTES },
 	};
 	for (size_t i = 0; i < FLOW_COUNT(primitives); i++) {
@@ -590,7 +597,7 @@ read_object(struct schema_reader *reader, json_t *json, flow_slice name_space)
 		return read_container(reader, json, name_space, FLOW_KIND_MAP, "values");
 	uint8_t kind;
 	if (!primitive_kind(name, &kind) ||
-	    (json_object_get(json, "logicalType") == NULL && json_object_get(json, "flow.type") == NULL))
+		(json_object_get(json, "logicalType") == NULL && json_object_get(json, "flow.type") == NULL))
 		return read_name(reader, name, name_space);
 	struct schema_node *node = schema_group_node(reader->group, kind);
 	if (node == NULL || !schema_apply_logical(reader->group, node, json))
@@ -626,14 +633,15 @@ read_defaults(struct schema_reader *reader)
 		flow_value *value = flow_builder_cells(schema_group_memory(reader->group), 1);
 		const char *problem = NULL;
 		flow_status status = value == NULL ? FLOW_E_MEMORY
-		                                   : schema_read_default(schema_group_memory(reader->group), p->field->schema, p->json,
-		                                                         value, &problem);
+										   : schema_read_default(schema_group_memory(reader->group), p->field->schema,
+																 p->json, value, &problem);
 		if (status == FLOW_E_MEMORY) {
 			no_memory(reader);
 			return 0;
 		}
 		if (status != FLOW_OK) {
-			error_set(reader->error, FLOW_E_CONFIG, "Avro schema: %s: the default does not fit the type: %s", p->place, problem);
+			error_set(reader->error, FLOW_E_CONFIG, "Avro schema: %s: the default does not fit the type: %s", p->place,
+					  problem);
 			return 0;
 		}
 		p->field->default_value = value;
@@ -693,16 +701,16 @@ schema_parse_json(flow_slice text, flow_error *error)
 {
 	if (text.size > SCHEMA_TEXT_MAX) {
 		error_set(error, FLOW_E_LIMIT, "Avro schema: the text has %llu bytes; at most %u are read",
-		          (unsigned long long)text.size, SCHEMA_TEXT_MAX);
+				  (unsigned long long)text.size, SCHEMA_TEXT_MAX);
 		return NULL;
 	}
 	json_error_t problem;
 	json_t *json = json_loadb(text.size == 0 ? "" : text.data, text.size,
-	                          JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &problem);
+							  JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &problem);
 	if (json == NULL) {
 		int memory = json_error_code(&problem) == json_error_out_of_memory;
 		error_set(error, memory ? FLOW_E_MEMORY : FLOW_E_CONFIG, "Avro schema: line %d, column %d: %s", problem.line,
-		          problem.column, problem.text);
+				  problem.column, problem.text);
 		return NULL;
 	}
 	const flow_schema *schema = read_document(json, text, error);

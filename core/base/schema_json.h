@@ -17,6 +17,6 @@ int schema_apply_logical(struct schema_group *group, struct schema_node *node, j
 /* A field's default from JSON. null fits every nullable type, and of a union the first branch that fits is taken (Avro 1.12).
  * *problem: static text, on FLOW_E_TYPE. */
 flow_status schema_read_default(flow_builder *memory, const flow_schema *schema, json_t *json, flow_value *value,
-                                const char **problem);
+								const char **problem);
 
 #endif

@@ -22,7 +22,7 @@ apply_decimal(flow_schema *schema, json_t *json)
 	if (precision < 1 || precision > FLOW_DECIMAL_MAX_DIGITS || scale < 0 || scale > precision)
 		return 0;
 	if (schema->kind == FLOW_KIND_FIXED &&
-	    (schema->fixed_size == 0 || (double)precision > floor((8.0 * schema->fixed_size - 1) * log10(2))))
+		(schema->fixed_size == 0 || (double)precision > floor((8.0 * schema->fixed_size - 1) * log10(2))))
 		return 0;
 	schema->kind = FLOW_KIND_DECIMAL;
 	schema->precision = (int32_t)precision;
@@ -37,9 +37,9 @@ apply_time(flow_schema *schema, const char *name, const char *prefix, uint8_t ki
 		const char *name;
 		uint8_t unit;
 	} units[] = { { "seconds", FLOW_SECONDS },
-		          { "millis", FLOW_MILLISECONDS },
-		          { "micros", FLOW_MICROSECONDS },
-		          { "nanos", FLOW_NANOSECONDS } };
+				  { "millis", FLOW_MILLISECONDS },
+				  { "micros", FLOW_MICROSECONDS },
+				  { "nanos", FLOW_NANOSECONDS } };
 	size_t length = strlen(prefix);
 	if (strncmp(name, prefix, length) != 0)
 		return 0;
@@ -65,7 +65,8 @@ apply_known(flow_schema *schema, json_t *json, const char *name)
 		schema->kind = FLOW_KIND_DECIMAL;
 		return 1;
 	}
-	if (strcmp(name, "uuid") == 0 && (kind == FLOW_KIND_STRING || (kind == FLOW_KIND_FIXED && schema->fixed_size == 16))) {
+	if (strcmp(name, "uuid") == 0 &&
+		(kind == FLOW_KIND_STRING || (kind == FLOW_KIND_FIXED && schema->fixed_size == 16))) {
 		schema->kind = FLOW_KIND_UUID;
 		return 1;
 	}
@@ -74,8 +75,8 @@ apply_known(flow_schema *schema, json_t *json, const char *name)
 		return 1;
 	}
 	return apply_time(schema, name, "time-", FLOW_KIND_TIME, 0) ||
-	       apply_time(schema, name, "timestamp-", FLOW_KIND_TIMESTAMP, FLOW_SCHEMA_ZONED) ||
-	       apply_time(schema, name, "local-timestamp-", FLOW_KIND_TIMESTAMP, 0);
+		   apply_time(schema, name, "timestamp-", FLOW_KIND_TIMESTAMP, FLOW_SCHEMA_ZONED) ||
+		   apply_time(schema, name, "local-timestamp-", FLOW_KIND_TIMESTAMP, 0);
 }
 
 static int
@@ -101,6 +102,7 @@ schema_apply_logical(struct schema_group *group, struct schema_node *node, json_
 		return 1;
 	if (apply_known(&node->schema, json, json_string_value(logical)))
 		return 1;
-	node->schema.logical = schema_group_copy(group, flow_slice_make(json_string_value(logical), json_string_length(logical)));
+	node->schema.logical =
+		schema_group_copy(group, flow_slice_make(json_string_value(logical), json_string_length(logical)));
 	return node->schema.logical.data != NULL;
 }

@@ -104,7 +104,8 @@ plain_name(flow_slice name, char *buffer)
 
 /* The n-th of some names as Avro takes it: plain, and unlike the ones before it. */
 static void
-put_plain_name(struct printer *p, flow_slice (*name_of)(const flow_schema *, uint32_t), const flow_schema *schema, uint32_t n)
+put_plain_name(struct printer *p, flow_slice (*name_of)(const flow_schema *, uint32_t), const flow_schema *schema,
+			   uint32_t n)
 {
 	char buffer[NAME_MAX_PRINTED + 1], other[NAME_MAX_PRINTED + 1];
 	flow_slice name = name_of(schema, n);
@@ -187,7 +188,7 @@ same_definition(const flow_schema *a, const flow_schema *b)
 	if (a == b)
 		return 1;
 	if (a->kind != b->kind || !flow_slice_equal(a->name, b->name) || a->field_count != b->field_count ||
-	    a->symbol_count != b->symbol_count || a->fixed_size != b->fixed_size)
+		a->symbol_count != b->symbol_count || a->fixed_size != b->fixed_size)
 		return 0;
 	if (a->precision != b->precision || a->scale != b->scale || !flow_slice_equal(a->logical, b->logical))
 		return 0;
@@ -328,7 +329,7 @@ put_named(struct printer *p, const flow_schema *schema, int in_namespace)
 		schema_put_format(&p->sink, ",\"size\":%u", schema->fixed_size);
 	if (schema->kind == FLOW_KIND_DECIMAL)
 		schema_put_format(&p->sink, ",\"logicalType\":\"decimal\",\"precision\":%d,\"scale\":%d", schema->precision,
-		                  schema->scale);
+						  schema->scale);
 	else if (schema->kind == FLOW_KIND_UUID)
 		put(p, ",\"logicalType\":\"uuid\"");
 	else if (schema->logical.size != 0)
@@ -340,9 +341,9 @@ static const char *
 unit_name(uint8_t unit)
 {
 	return unit == FLOW_SECONDS        ? "seconds"
-	       : unit == FLOW_MILLISECONDS ? "millis"
-	       : unit == FLOW_MICROSECONDS ? "micros"
-	                                   : "nanos";
+		   : unit == FLOW_MILLISECONDS ? "millis"
+		   : unit == FLOW_MICROSECONDS ? "micros"
+									   : "nanos";
 }
 
 static void
@@ -360,12 +361,12 @@ put_simple(struct printer *p, const char *type, flow_slice logical)
 static void
 put_time(struct printer *p, const flow_schema *schema)
 {
-	const char *zone = schema->kind == FLOW_KIND_TIME              ? "time"
-	                   : (schema->flags & FLOW_SCHEMA_ZONED) != 0 ? "timestamp"
-	                                                              : "local-timestamp";
+	const char *zone = schema->kind == FLOW_KIND_TIME             ? "time"
+					   : (schema->flags & FLOW_SCHEMA_ZONED) != 0 ? "timestamp"
+																  : "local-timestamp";
 	int is_int = schema->kind == FLOW_KIND_TIME && schema->unit <= FLOW_MILLISECONDS;
 	schema_put_format(&p->sink, "{\"type\":\"%s\",\"logicalType\":\"%s-%s\"}", is_int ? "int" : "long", zone,
-	                  unit_name(schema->unit));
+					  unit_name(schema->unit));
 }
 
 static void
@@ -399,7 +400,8 @@ put_json_type(struct printer *p, const flow_schema *schema, int in_namespace)
 		put_simple(p, "long", schema->logical);
 		break;
 	case FLOW_KIND_UINT64:
-		put(p, "{\"type\":\"bytes\",\"logicalType\":\"decimal\",\"precision\":20,\"scale\":0,\"flow.type\":\"uint64\"}");
+		put(p,
+			"{\"type\":\"bytes\",\"logicalType\":\"decimal\",\"precision\":20,\"scale\":0,\"flow.type\":\"uint64\"}");
 		break;
 	case FLOW_KIND_FLOAT32:
 		put_simple(p, "float", schema->logical);
@@ -430,8 +432,9 @@ put_json_type(struct printer *p, const flow_schema *schema, int in_namespace)
 		else if (schema->precision == 0)
 			put_simple(p, "bytes", flow_slice_of("big-decimal"));
 		else
-			schema_put_format(&p->sink, "{\"type\":\"bytes\",\"logicalType\":\"decimal\",\"precision\":%d,\"scale\":%d}",
-			                  schema->precision, schema->scale);
+			schema_put_format(&p->sink,
+							  "{\"type\":\"bytes\",\"logicalType\":\"decimal\",\"precision\":%d,\"scale\":%d}",
+							  schema->precision, schema->scale);
 		break;
 	case FLOW_KIND_UUID:
 		if (schema->name.size == 0) {
@@ -498,8 +501,8 @@ put_short_unit(struct printer *p, const flow_schema *schema)
 }
 
 static const char *const short_names[] = {
-	"any",    "null",  "bool",  "int32", "int64", "uint64", "float32",   "float64", "decimal", "string", "bytes",
-	"fixed",  "enum",  "date",  "time",  "timestamp", "uuid", "list",    "map",     "record",  "union",
+	"any",   "null", "bool", "int32", "int64",     "uint64", "float32", "float64", "decimal", "string", "bytes",
+	"fixed", "enum", "date", "time",  "timestamp", "uuid",   "list",    "map",     "record",  "union",
 };
 
 static void put_short(struct printer *p, const flow_schema *schema);
@@ -647,7 +650,8 @@ schema_equal(const flow_schema *a, const flow_schema *b)
 	/* A fingerprint can be forged, and cells of one type that are read as another crash: look at the content. */
 	uint64_t size_a = 0, size_b = 0;
 	char *text_a = normal_form(a, &size_a), *text_b = normal_form(b, &size_b);
-	int equal = text_a != NULL && text_b != NULL && size_a == size_b && size_a != 0 && memcmp(text_a, text_b, size_a) == 0;
+	int equal =
+		text_a != NULL && text_b != NULL && size_a == size_b && size_a != 0 && memcmp(text_a, text_b, size_a) == 0;
 	memory_release(text_a);
 	memory_release(text_b);
 	return equal;

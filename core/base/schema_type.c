@@ -19,7 +19,7 @@ static const flow_schema *
 fail(struct type_reader *reader, const char *expected)
 {
 	error_set(reader->error, FLOW_E_CONFIG, "type '%.*s': at character %llu: expected %s", (int)reader->text.size,
-	          reader->text.data, (unsigned long long)reader->at + 1, expected);
+			  reader->text.data, (unsigned long long)reader->at + 1, expected);
 	return NULL;
 }
 
@@ -33,7 +33,8 @@ no_memory(struct type_reader *reader)
 static void
 skip_blanks(struct type_reader *reader)
 {
-	while (reader->at < reader->text.size && (reader->text.data[reader->at] == ' ' || reader->text.data[reader->at] == '\t'))
+	while (reader->at < reader->text.size &&
+		   (reader->text.data[reader->at] == ' ' || reader->text.data[reader->at] == '\t'))
 		reader->at++;
 }
 
@@ -75,15 +76,32 @@ struct word_kind {
 };
 
 static const struct word_kind words[] = {
-	{ "any", FLOW_KIND_ANY },         { "null", FLOW_KIND_NULL },       { "bool", FLOW_KIND_BOOL },
-	{ "boolean", FLOW_KIND_BOOL },    { "int32", FLOW_KIND_INT32 },     { "int", FLOW_KIND_INT32 },
-	{ "int64", FLOW_KIND_INT64 },     { "long", FLOW_KIND_INT64 },      { "uint64", FLOW_KIND_UINT64 },
-	{ "float32", FLOW_KIND_FLOAT32 }, { "float", FLOW_KIND_FLOAT32 },   { "float64", FLOW_KIND_FLOAT64 },
-	{ "double", FLOW_KIND_FLOAT64 },  { "decimal", FLOW_KIND_DECIMAL }, { "string", FLOW_KIND_STRING },
-	{ "bytes", FLOW_KIND_BYTES },     { "fixed", FLOW_KIND_FIXED },     { "enum", FLOW_KIND_ENUM },
-	{ "date", FLOW_KIND_DATE },       { "time", FLOW_KIND_TIME },       { "timestamp", FLOW_KIND_TIMESTAMP },
-	{ "uuid", FLOW_KIND_UUID },       { "list", FLOW_KIND_LIST },       { "map", FLOW_KIND_MAP },
-	{ "record", FLOW_KIND_RECORD },   { "local_timestamp", FLOW_KIND_TIMESTAMP },
+	{ "any", FLOW_KIND_ANY },
+	{ "null", FLOW_KIND_NULL },
+	{ "bool", FLOW_KIND_BOOL },
+	{ "boolean", FLOW_KIND_BOOL },
+	{ "int32", FLOW_KIND_INT32 },
+	{ "int", FLOW_KIND_INT32 },
+	{ "int64", FLOW_KIND_INT64 },
+	{ "long", FLOW_KIND_INT64 },
+	{ "uint64", FLOW_KIND_UINT64 },
+	{ "float32", FLOW_KIND_FLOAT32 },
+	{ "float", FLOW_KIND_FLOAT32 },
+	{ "float64", FLOW_KIND_FLOAT64 },
+	{ "double", FLOW_KIND_FLOAT64 },
+	{ "decimal", FLOW_KIND_DECIMAL },
+	{ "string", FLOW_KIND_STRING },
+	{ "bytes", FLOW_KIND_BYTES },
+	{ "fixed", FLOW_KIND_FIXED },
+	{ "enum", FLOW_KIND_ENUM },
+	{ "date", FLOW_KIND_DATE },
+	{ "time", FLOW_KIND_TIME },
+	{ "timestamp", FLOW_KIND_TIMESTAMP },
+	{ "uuid", FLOW_KIND_UUID },
+	{ "list", FLOW_KIND_LIST },
+	{ "map", FLOW_KIND_MAP },
+	{ "record", FLOW_KIND_RECORD },
+	{ "local_timestamp", FLOW_KIND_TIMESTAMP },
 };
 
 #define TYPE_NAMES                                                                                                     \
@@ -314,7 +332,7 @@ read_type_within(struct type_reader *reader)
 		node->schema.flags |= FLOW_SCHEMA_NULLABLE;
 	const flow_schema *plain = schema_of_kind(found->kind, flow_schema_nullable(&node->schema));
 	if (plain != NULL && plain->unit == node->schema.unit && plain->flags == node->schema.flags &&
-	    node->schema.precision == 0 && node->schema.logical.size == 0)
+		node->schema.precision == 0 && node->schema.logical.size == 0)
 		return plain;
 	schema_group_complete(reader->group, node);
 	return &node->schema;
@@ -336,7 +354,7 @@ schema_parse_type(flow_slice text, flow_error *error)
 {
 	if (text.size > SCHEMA_TEXT_MAX) {
 		error_set(error, FLOW_E_LIMIT, "type: the text has %llu bytes; at most %u are read",
-		          (unsigned long long)text.size, SCHEMA_TEXT_MAX);
+				  (unsigned long long)text.size, SCHEMA_TEXT_MAX);
 		return NULL;
 	}
 	struct type_reader reader = { .text = text, .group = schema_group_create(), .error = error };

@@ -16,9 +16,15 @@ struct unit {
 
 /* Largest first: the first one that divides a size gives its shortest text. */
 static const struct unit sizes[] = {
-	{ "TiB", (int64_t)1 << 40 }, { "TB", 1000000000000 }, { "GiB", (int64_t)1 << 30 },
-	{ "GB", 1000000000 },        { "MiB", 1 << 20 },      { "MB", 1000000 },
-	{ "KiB", 1024 },             { "kB", 1000 },          { "B", 1 },
+	{ "TiB", (int64_t)1 << 40 },
+	{ "TB", 1000000000000 },
+	{ "GiB", (int64_t)1 << 30 },
+	{ "GB", 1000000000 },
+	{ "MiB", 1 << 20 },
+	{ "MB", 1000000 },
+	{ "KiB", 1024 },
+	{ "kB", 1000 },
+	{ "B", 1 },
 };
 
 static const struct unit durations[] = {
@@ -30,7 +36,7 @@ static flow_status
 refuse(flow_error *error, flow_slice text, const char *kind, const char *why)
 {
 	return error_set(error, FLOW_E_CONFIG, "'%.*s' is no %s: %s", (int)(text.size < 100 ? text.size : 100),
-	                 text.size == 0 ? "" : text.data, kind, why);
+					 text.size == 0 ? "" : text.data, kind, why);
 }
 
 static flow_slice
@@ -90,7 +96,8 @@ units_parse_size(flow_slice text, int64_t *bytes, flow_error *error)
 flow_status
 units_parse_duration(flow_slice text, int64_t *microseconds, flow_error *error)
 {
-	static const char form[] = "numbers with units are expected, largest first, like 5s or 1h30m; units are " DURATION_UNITS;
+	static const char form[] =
+		"numbers with units are expected, largest first, like 5s or 1h30m; units are " DURATION_UNITS;
 	int64_t sum = 0, before = INT64_MAX;
 	if (flow_slice_is(text, "0")) {
 		*microseconds = 0;
@@ -110,7 +117,7 @@ units_parse_duration(flow_slice text, int64_t *microseconds, flow_error *error)
 		before = unit->factor;
 		int64_t number;
 		if (flow_parse_int64(digits, &number) != FLOW_OK || __builtin_mul_overflow(number, unit->factor, &number) ||
-		    __builtin_add_overflow(sum, number, &sum))
+			__builtin_add_overflow(sum, number, &sum))
 			return refuse(error, text, "duration", "it is too long (at most 2^63 - 1 us); units are " DURATION_UNITS);
 	}
 	*microseconds = sum;
@@ -142,7 +149,7 @@ units_print_duration(int64_t microseconds, char *buffer)
 		uint64_t factor = (uint64_t)durations[i].factor;
 		if (rest / factor != 0)
 			size += snprintf(buffer + size, (size_t)(64 - size), "%llu%s", (unsigned long long)(rest / factor),
-			                 durations[i].name);
+							 durations[i].name);
 		rest %= factor;
 	}
 	return buffer;

@@ -144,7 +144,7 @@ flow_decimal_to_bytes(const flow_decimal *decimal, int32_t scale, char *buffer, 
 	uint64_t bytes = (uint64_t)m.count * 4;
 #define BYTE_AT(place) ((uint8_t)(m.limbs[(place) / 4] >> (8 * ((place) % 4))))
 	while (bytes > 1 && ((BYTE_AT(bytes - 1) == 0 && BYTE_AT(bytes - 2) < 0x80) ||
-	                     (BYTE_AT(bytes - 1) == 0xFF && BYTE_AT(bytes - 2) >= 0x80)))
+						 (BYTE_AT(bytes - 1) == 0xFF && BYTE_AT(bytes - 2) >= 0x80)))
 		bytes--;
 	for (uint64_t i = 0; i < bytes; i++)
 		buffer[i] = (char)BYTE_AT(bytes - 1 - i);

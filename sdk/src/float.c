@@ -2,7 +2,8 @@
 #include "flow_sdk/number.h"
 #include "number_float.h"
 
-#define EXACT_DIGITS 15 /* integers of so many digits are exact in a double, and so are their quotients by 10^0..22, rounded once */
+#define EXACT_DIGITS                                                                                                   \
+	15 /* integers of so many digits are exact in a double, and so are their quotients by 10^0..22, rounded once */
 
 static int
 equal_ignoring_case(flow_slice text, const char *word)
@@ -31,7 +32,8 @@ read_special(flow_slice text, int negative, double *number)
 static int
 read_short(const char *text, uint64_t size, double *number)
 {
-	static const double powers[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15 };
+	static const double powers[] = { 1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+									 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15 };
 	uint64_t n = 0, point = size;
 	if (size > EXACT_DIGITS + 1)
 		return 0;

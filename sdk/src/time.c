@@ -64,7 +64,7 @@ flow_microseconds(const flow_value *value, int64_t *microseconds)
 {
 	if (value->type == FLOW_DATE)
 		return __builtin_mul_overflow(value->as.int64, (int64_t)CALENDAR_DAY * 1000000, microseconds) ? FLOW_E_RANGE
-		                                                                                              : FLOW_OK;
+																									  : FLOW_OK;
 	if (value->type != FLOW_TIMESTAMP)
 		return FLOW_E_TYPE;
 	return flow_convert_unit(value->as.int64, value->unit, FLOW_MICROSECONDS, microseconds);
@@ -141,7 +141,7 @@ flow_print_time(const flow_value *value, char *buffer)
 		return (uint64_t)(put_clock(number, value->unit, buffer) - buffer);
 	}
 	int64_t days = number >= 0 ? (int64_t)((uint64_t)calendar_seconds(number, value->unit) / CALENDAR_DAY)
-	                           : calendar_divide(number, per_day);
+							   : calendar_divide(number, per_day);
 	at = put_date(days, at);
 	*at++ = 'T';
 	at = put_clock((int64_t)((uint64_t)number - (uint64_t)days * (uint64_t)per_day), value->unit, at);

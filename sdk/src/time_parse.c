@@ -192,7 +192,8 @@ flow_parse_time(flow_slice text, uint8_t unit, flow_value *value)
 }
 
 static flow_status
-finish_timestamp(int64_t days, const struct clock_time *time, int64_t offset, uint8_t unit, int zoned, flow_value *value)
+finish_timestamp(int64_t days, const struct clock_time *time, int64_t offset, uint8_t unit, int zoned,
+				 flow_value *value)
 {
 	/* Below zero the multiplication alone may overflow where the sum does not: use more bits. */
 	__int128 seconds = (__int128)days * CALENDAR_DAY + time->seconds - offset;
@@ -227,7 +228,7 @@ flow_parse_timestamp(flow_slice text, uint8_t unit, int zoned, flow_value *value
 	int64_t days, seconds;
 	int has_zone = text.size == 20 && zoned && text.data[19] == 'Z';
 	if ((text.size == 19 || has_zone) && (text.data[10] == 'T' || text.data[10] == ' ') && unit <= FLOW_MICROSECONDS &&
-	    read_plain_date(text.data, &days) && read_plain_clock(text.data + 11, &seconds)) {
+		read_plain_date(text.data, &days) && read_plain_clock(text.data + 11, &seconds)) {
 		*value = flow_timestamp((days * CALENDAR_DAY + seconds) * calendar_power(unit), unit, zoned ? FLOW_ZONED : 0);
 		return FLOW_OK;
 	}

@@ -60,8 +60,11 @@ make_batch(uint32_t rows)
 {
 	flow_builder *builder = builder_create(pool, 0, 0);
 	fill(builder, rows);
-	batch_head head = { .schema = schema_of_kind(FLOW_KIND_STRING, 0), .key_schema = schema_of_kind(FLOW_KIND_STRING, 0),
-		                .input = 2, .partition = 3, .place = flow_slice_of("orders[3]") };
+	batch_head head = { .schema = schema_of_kind(FLOW_KIND_STRING, 0),
+						.key_schema = schema_of_kind(FLOW_KIND_STRING, 0),
+						.input = 2,
+						.partition = 3,
+						.place = flow_slice_of("orders[3]") };
 	flow_batch *batch = builder_finish(builder, &head);
 	builder_destroy(builder);
 	return batch;
@@ -148,7 +151,8 @@ columns_that_come_late_are_filled_for_the_rows_before(void **state)
 	flow_builder *builder = builder_create(pool, 0, 0);
 	flow_builder_add(builder, flow_int64(1));
 	assert_int_equal(builder->ops->add_columns(builder, FLOW_COLUMN_KEY | FLOW_COLUMN_TIMESTAMP | FLOW_COLUMN_ORDINAL |
-	                                                        FLOW_COLUMN_HEADERS), FLOW_OK);
+															FLOW_COLUMN_HEADERS),
+					 FLOW_OK);
 	assert_int_equal(builder->key[0].type, FLOW_NULL);
 	assert_true(builder->timestamp[0] == FLOW_NO_TIMESTAMP);
 	assert_int_equal(builder->ordinal[0], 0);
@@ -242,8 +246,9 @@ a_forwarded_batch_shares_the_rows_of_its_parent(void **state)
 	int64_t *times = flow_builder_alloc(memory, 100 * sizeof(*times));
 	for (int64_t i = 0; i < 100; i++)
 		times[i] = i * 1000;
-	flow_columns columns = { .struct_size = sizeof(columns), .timestamp = times, .selection = selection, .selected_count = 50,
-		                     .drop_key = 1 };
+	flow_columns columns = {
+		.struct_size = sizeof(columns), .timestamp = times, .selection = selection, .selected_count = 50, .drop_key = 1
+	};
 	flow_batch *child = batch_forward(pool, parent, &columns, memory);
 	memset(selection, 0xFF, sizeof(selection)); /* it was copied */
 	assert_ptr_equal(child->value, parent->value);
@@ -307,7 +312,16 @@ key_columns_move_into_the_batch(void **state)
 	builder_destroy(memory);
 	assert_int_equal(batch->key_hash[9], 9);
 	assert_memory_equal(batch->key_bytes[9].data, "k", 1);
+	static const uint32_t targets[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 }, selection[] = { 8 };
+	batch->target = targets;
+	flow_columns columns = { .struct_size = sizeof(columns), .selection = selection, .selected_count = 1 };
+	flow_batch *few = batch_forward(pool, batch, &columns, NULL);
 	batch_release(batch);
+	assert_int_equal(few->row_count, 1); /* copied: so are the key columns */
+	assert_int_equal(few->key_hash[0], 8);
+	assert_memory_equal(few->key_bytes[0].data, "k", 1);
+	assert_int_equal(few->target[0], 8);
+	batch_release(few);
 }
 
 static void
@@ -317,7 +331,8 @@ values_are_copied_deeply(void **state)
 	flow_builder *memory = builder_create(pool, 0, 0);
 	char text[] = "text", digits[] = "150";
 	flow_decimal decimal = { .digits = digits, .count = 3, .scale = 2 };
-	flow_value cells[5] = { flow_string(text, 4), flow_null(), flow_cell(FLOW_DECIMAL, 0), flow_float64(1.5), flow_bytes("", 0) };
+	flow_value cells[5] = { flow_string(text, 4), flow_null(), flow_cell(FLOW_DECIMAL, 0), flow_float64(1.5),
+							flow_bytes("", 0) };
 	cells[2].as.decimal = &decimal;
 	flow_list list = { cells, 5 };
 	flow_map_entry entry = { flow_string(text, 4), flow_cell(FLOW_LIST, 0) };
@@ -341,9 +356,11 @@ static void
 values_are_equal_by_type_and_content(void **state)
 {
 	(void)state;
-	flow_value a = flow_int64(1), b = flow_uint64(1), c = flow_float64(0.0), d = flow_float64(-0.0), n = flow_float64(0.0 / 0.0);
+	flow_value a = flow_int64(1), b = flow_uint64(1), c = flow_float64(0.0), d = flow_float64(-0.0),
+			   n = flow_float64(0.0 / 0.0);
 	flow_value x = flow_string("a", 1), y = flow_bytes("a", 1), empty = flow_string("", 0), null = flow_null();
-	flow_value ms = flow_timestamp(1, FLOW_MILLISECONDS, FLOW_ZONED), us = flow_timestamp(1, FLOW_MICROSECONDS, FLOW_ZONED);
+	flow_value ms = flow_timestamp(1, FLOW_MILLISECONDS, FLOW_ZONED),
+			   us = flow_timestamp(1, FLOW_MICROSECONDS, FLOW_ZONED);
 	assert_false(value_equal(&a, &b));
 	assert_false(value_equal(&c, &d));
 	assert_true(value_equal(&n, &n));

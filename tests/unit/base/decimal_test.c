@@ -49,7 +49,8 @@ assert_decimal(const flow_value *value, const char *digits, int32_t scale, const
 	const flow_decimal *d = value->as.decimal;
 	int negative = digits[0] == '-';
 	flow_slice expected = flow_slice_of(digits + negative);
-	if (!flow_slice_equal(flow_slice_make(d->digits, d->count), expected) || d->scale != scale || d->negative != negative)
+	if (!flow_slice_equal(flow_slice_make(d->digits, d->count), expected) || d->scale != scale ||
+		d->negative != negative)
 		fail_msg("%s\ngives %s%.*s scale %d", what, d->negative ? "-" : "", (int)d->count, d->digits, d->scale);
 }
 
@@ -81,7 +82,8 @@ every_operation_is_exact(void **state)
 	while (fgets(line, sizeof(line), file) != NULL) {
 		char operation;
 		int scale, result_scale;
-		assert_int_equal(sscanf(line, "%1023s %c %1023s %d %2047s %d", a, &operation, b, &scale, digits, &result_scale), 6);
+		assert_int_equal(sscanf(line, "%1023s %c %1023s %d %2047s %d", a, &operation, b, &scale, digits, &result_scale),
+						 6);
 		flow_value result;
 		if (operate(operation, decimal(a), decimal(b), scale, &result) != FLOW_OK)
 			fail_msg("%s is refused", line);
@@ -101,9 +103,9 @@ halves_are_rounded_away_from_zero(void **state)
 		const char *number;
 		int32_t scale;
 		const char *digits;
-	} cases[] = { { "2.5", 0, "3" },   { "-2.5", 0, "-3" }, { "2.4999", 0, "2" }, { "0.5", 0, "1" },   { "0.4", 0, "0" },
-		          { "-0.4", 0, "0" },  { "99.95", 1, "1000" }, { "0.04", 0, "0" }, { "55", -2, "1" }, { "1.5", 3, "1500" },
-		          { "0", 3, "0" },     { "5e-100", 99, "1" } };
+	} cases[] = { { "2.5", 0, "3" }, { "-2.5", 0, "-3" },  { "2.4999", 0, "2" },   { "0.5", 0, "1" },
+				  { "0.4", 0, "0" }, { "-0.4", 0, "0" },   { "99.95", 1, "1000" }, { "0.04", 0, "0" },
+				  { "55", -2, "1" }, { "1.5", 3, "1500" }, { "0", 3, "0" },        { "5e-100", 99, "1" } };
 	for (size_t i = 0; i < FLOW_COUNT(cases); i++) {
 		flow_value result;
 		assert_int_equal(decimal_round(decimal(cases[i].number), cases[i].scale, memory, &result), FLOW_OK);
@@ -141,8 +143,8 @@ static void
 comparison_is_by_value(void **state)
 {
 	(void)state;
-	static const char *const ascending[] = { "-1e50", "-100.01", "-100", "-0.5", "-1e-50", "0", "1e-50", "0.5", "0.50001", "1",
-		                                     "9.99", "10", "1e2", "1e50" };
+	static const char *const ascending[] = { "-1e50", "-100.01", "-100", "-0.5", "-1e-50", "0",   "1e-50",
+											 "0.5",   "0.50001", "1",    "9.99", "10",     "1e2", "1e50" };
 	for (size_t i = 0; i < FLOW_COUNT(ascending); i++)
 		for (size_t j = 0; j < FLOW_COUNT(ascending); j++) {
 			int order = decimal_compare(decimal(ascending[i]), decimal(ascending[j]));
@@ -209,10 +211,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_operation_is_exact),
-		cmocka_unit_test(halves_are_rounded_away_from_zero),
-		cmocka_unit_test(what_has_no_result_is_out_of_range),
-		cmocka_unit_test(comparison_is_by_value),
+		cmocka_unit_test(every_operation_is_exact),           cmocka_unit_test(halves_are_rounded_away_from_zero),
+		cmocka_unit_test(what_has_no_result_is_out_of_range), cmocka_unit_test(comparison_is_by_value),
 		cmocka_unit_test(integers_and_doubles_go_both_ways),
 	};
 	return cmocka_run_group_tests(tests, open_memory, close_memory);

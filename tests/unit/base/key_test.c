@@ -117,7 +117,8 @@ the_bytes_of_keys_never_change(void **state)
 	assert_hex(flow_float64(-0.0), "308000000000000000");
 	assert_hex(flow_float64(NAN), "30fff8000000000000");
 	assert_hex(text("UA"), "40554100");
-	assert_hex(flow_string("\0\1\2", 3), "4001010102" "0200");
+	assert_hex(flow_string("\0\1\2", 3), "4001010102"
+										 "0200");
 	assert_hex(flow_bytes("", 0), "4100");
 	assert_hex(flow_cell(FLOW_DATE, 15706), "50823d5a");
 	assert_hex(flow_timestamp(1357034400000000, FLOW_MICROSECONDS, FLOW_ZONED), "528450e2b3a000000000");
@@ -142,14 +143,49 @@ keys_order_as_their_values(void **state)
 {
 	(void)state;
 	flow_value numbers[] = {
-		decimal("-1e30"), decimal("-18446744073709551616.5"), decimal("-18446744073709551616"), decimal("-18446744073709551615.5"),
-		decimal("-18446744073709551615"), flow_int64(INT64_MIN), flow_int64(-65536), flow_int64(-256), flow_int64(-255),
-		decimal("-2.5"), flow_int64(-2), decimal("-1.51"), decimal("-1.5"), decimal("-1.499"), decimal("-1.01"), flow_int64(-1),
-		decimal("-0.99"), decimal("-0.1"), decimal("-0.01"), decimal("-0.001"), flow_int64(0), decimal("1e-400"), decimal("0.001"),
-		decimal("0.01"), decimal("0.1"), decimal("0.101"), decimal("0.11"), flow_int64(1), decimal("1.01"), decimal("1.5"),
-		flow_int64(2), flow_int64(255), flow_int64(256), flow_int64(INT64_MAX), decimal("9223372036854775807.5"),
-		flow_uint64((uint64_t)INT64_MAX + 1), flow_uint64(UINT64_MAX), decimal("18446744073709551615.5"),
-		decimal("18446744073709551616"), decimal("1e20"), decimal("1e30"), decimal("1.1e30"), decimal("1e31"),
+		decimal("-1e30"),
+		decimal("-18446744073709551616.5"),
+		decimal("-18446744073709551616"),
+		decimal("-18446744073709551615.5"),
+		decimal("-18446744073709551615"),
+		flow_int64(INT64_MIN),
+		flow_int64(-65536),
+		flow_int64(-256),
+		flow_int64(-255),
+		decimal("-2.5"),
+		flow_int64(-2),
+		decimal("-1.51"),
+		decimal("-1.5"),
+		decimal("-1.499"),
+		decimal("-1.01"),
+		flow_int64(-1),
+		decimal("-0.99"),
+		decimal("-0.1"),
+		decimal("-0.01"),
+		decimal("-0.001"),
+		flow_int64(0),
+		decimal("1e-400"),
+		decimal("0.001"),
+		decimal("0.01"),
+		decimal("0.1"),
+		decimal("0.101"),
+		decimal("0.11"),
+		flow_int64(1),
+		decimal("1.01"),
+		decimal("1.5"),
+		flow_int64(2),
+		flow_int64(255),
+		flow_int64(256),
+		flow_int64(INT64_MAX),
+		decimal("9223372036854775807.5"),
+		flow_uint64((uint64_t)INT64_MAX + 1),
+		flow_uint64(UINT64_MAX),
+		decimal("18446744073709551615.5"),
+		decimal("18446744073709551616"),
+		decimal("1e20"),
+		decimal("1e30"),
+		decimal("1.1e30"),
+		decimal("1e31"),
 	};
 	for (size_t i = 0; i + 1 < FLOW_COUNT(numbers); i++)
 		if (compare(key_of(numbers[i]), key_of(numbers[i + 1])) >= 0)
@@ -157,13 +193,23 @@ keys_order_as_their_values(void **state)
 	double floats[] = { -INFINITY, -1e300, -1, -1e-300, 0, 5e-324, 1, 1e300, INFINITY, NAN };
 	for (size_t i = 0; i + 1 < FLOW_COUNT(floats); i++)
 		assert_true(compare(key_of(flow_float64(floats[i])), key_of(flow_float64(floats[i + 1]))) < 0);
-	flow_value texts[] = { flow_string("", 0),     flow_string("\0", 1), flow_string("\0\0", 2), flow_string("\1", 1),
-		                   flow_string("\1\1", 2), flow_string("\2", 1), text("a"),              flow_string("a\0", 2),
-		                   text("aa"),             text("b"),            text("\xC3\xA9") };
+	flow_value texts[] = { flow_string("", 0),
+						   flow_string("\0", 1),
+						   flow_string("\0\0", 2),
+						   flow_string("\1", 1),
+						   flow_string("\1\1", 2),
+						   flow_string("\2", 1),
+						   text("a"),
+						   flow_string("a\0", 2),
+						   text("aa"),
+						   text("b"),
+						   text("\xC3\xA9") };
 	for (size_t i = 0; i + 1 < FLOW_COUNT(texts); i++)
 		if (compare(key_of(texts[i]), key_of(texts[i + 1])) >= 0)
 			fail_msg("text %zu is not below its follower", i);
-	flow_value pairs[][2] = { { text("a"), flow_int64(9) }, { text("a"), flow_int64(10) }, { text("ab"), flow_int64(1) } };
+	flow_value pairs[][2] = { { text("a"), flow_int64(9) },
+							  { text("a"), flow_int64(10) },
+							  { text("ab"), flow_int64(1) } };
 	for (size_t i = 0; i + 1 < FLOW_COUNT(pairs); i++) {
 		assert_true(compare(key_of(flow_record(pairs[i], 2)), key_of(flow_record(pairs[i + 1], 2))) < 0);
 		assert_true(compare(key_of(list_of(pairs[i], 1)), key_of(list_of(pairs[i], 2))) < 0);
@@ -181,7 +227,8 @@ equal_keys_have_equal_bytes(void **state)
 	assert_int_equal(compare(key_of(decimal("-9223372036854775808.00")), key_of(flow_int64(INT64_MIN))), 0);
 	assert_int_equal(compare(key_of(flow_float64(NAN)), key_of(flow_float64(-NAN))), 0);
 	assert_int_equal(compare(key_of(flow_timestamp(-1500, FLOW_MILLISECONDS, FLOW_ZONED)),
-	                         key_of(flow_timestamp(-1500000, FLOW_MICROSECONDS, FLOW_ZONED))), 0);
+							 key_of(flow_timestamp(-1500000, FLOW_MICROSECONDS, FLOW_ZONED))),
+					 0);
 	assert_int_not_equal(compare(key_of(text("5")), key_of(flow_int64(5))), 0);
 	assert_int_not_equal(compare(key_of(flow_string("a", 1)), key_of(flow_bytes("a", 1))), 0);
 }
@@ -206,13 +253,32 @@ static void
 keys_decode_to_their_values_and_cut_ones_are_refused(void **state)
 {
 	(void)state;
-	flow_value same[] = { flow_null(), flow_bool(1), flow_int64(0), flow_int64(-1), flow_int64(INT64_MIN), flow_int64(INT64_MAX),
-		                  flow_uint64(UINT64_MAX), flow_float64(-1.5), flow_float64(INFINITY), text("caf\xC3\xA9"),
-		                  flow_string("\0\1\2\377", 4), flow_bytes("\1\1", 2), flow_cell(FLOW_DATE, -1),
-		                  decimal("1.5"), decimal("-1.5"), decimal("-0.001"), decimal("0.01"), decimal("-18446744073709551616.5"),
-		                  decimal("12345678901234567890123.456"), decimal("-1e30"), decimal("-10.09"), decimal("-18446744073709551615.5"),
-		                  flow_timestamp(-1, FLOW_NANOSECONDS, FLOW_ZONED), flow_timestamp(-1, FLOW_MICROSECONDS, 0),
-		                  flow_timestamp(INT64_MIN, FLOW_SECONDS, 0), flow_text(FLOW_UUID, "0123456789abcdef", 16) };
+	flow_value same[] = { flow_null(),
+						  flow_bool(1),
+						  flow_int64(0),
+						  flow_int64(-1),
+						  flow_int64(INT64_MIN),
+						  flow_int64(INT64_MAX),
+						  flow_uint64(UINT64_MAX),
+						  flow_float64(-1.5),
+						  flow_float64(INFINITY),
+						  text("caf\xC3\xA9"),
+						  flow_string("\0\1\2\377", 4),
+						  flow_bytes("\1\1", 2),
+						  flow_cell(FLOW_DATE, -1),
+						  decimal("1.5"),
+						  decimal("-1.5"),
+						  decimal("-0.001"),
+						  decimal("0.01"),
+						  decimal("-18446744073709551616.5"),
+						  decimal("12345678901234567890123.456"),
+						  decimal("-1e30"),
+						  decimal("-10.09"),
+						  decimal("-18446744073709551615.5"),
+						  flow_timestamp(-1, FLOW_NANOSECONDS, FLOW_ZONED),
+						  flow_timestamp(-1, FLOW_MICROSECONDS, 0),
+						  flow_timestamp(INT64_MIN, FLOW_SECONDS, 0),
+						  flow_text(FLOW_UUID, "0123456789abcdef", 16) };
 	for (size_t i = 0; i < FLOW_COUNT(same); i++)
 		assert_decodes(same[i], same[i]);
 	assert_decodes(flow_uint64(7), flow_int64(7));
@@ -232,7 +298,8 @@ random_bytes_decode_to_what_encodes_to_them_or_are_refused(void **state)
 	(void)state;
 	uint64_t seed = 88172645463325252u;
 	flow_buffer *buffer = buffer_create();
-	static const uint8_t likely[] = { 0x00, 0x08, 0x10, 0x20, 0x30, 0x40, 0x70, 0x71, 0x7F, 0x80, 0x81, 0x01, 0xF0, 0x10, 0xFE, 0xFF };
+	static const uint8_t likely[] = { 0x00, 0x08, 0x10, 0x20, 0x30, 0x40, 0x70, 0x71,
+									  0x7F, 0x80, 0x81, 0x01, 0xF0, 0x10, 0xFE, 0xFF };
 	for (int i = 0; i < 200000; i++) {
 		char bytes[24];
 		for (size_t j = 0; j < sizeof(bytes); j++) {
@@ -243,7 +310,8 @@ random_bytes_decode_to_what_encodes_to_them_or_are_refused(void **state)
 		}
 		flow_value value;
 		uint64_t used;
-		if (key_decode(flow_slice_make(bytes, sizeof(bytes)), memory, &value, &used) == FLOW_OK && value.type != FLOW_FLOAT64) {
+		if (key_decode(flow_slice_make(bytes, sizeof(bytes)), memory, &value, &used) == FLOW_OK &&
+			value.type != FLOW_FLOAT64) {
 			buffer_reset(buffer);
 			assert_int_equal(key_encode(&value, buffer), FLOW_OK);
 			if (buffer->size != used || memcmp(buffer->data, bytes, used) != 0)
@@ -327,8 +395,9 @@ ranges_of_tasks_are_those_of_the_vectors(void **state)
 		uint32_t tasks = (uint32_t)json_integer_value(json_object_get(item, "tasks"));
 		for (uint32_t task = 0; task < tasks; task++) {
 			json_t *range = json_array_get(ranges, task);
-			check_range(task, tasks, groups, json_is_array(ranges) ? json_integer_value(json_array_get(range, 0)) : task,
-			            json_is_array(ranges) ? json_integer_value(json_array_get(range, 1)) : task);
+			check_range(task, tasks, groups,
+						json_is_array(ranges) ? json_integer_value(json_array_get(range, 0)) : task,
+						json_is_array(ranges) ? json_integer_value(json_array_get(range, 1)) : task);
 		}
 	}
 	json_decref(list);

@@ -58,7 +58,7 @@ each_format_says_time_level_component_and_message(void **state)
 	log_configure(FLOW_LOG_DEBUG, LOG_FORMAT_JSON, pipe_ends[1]);
 	log_debug("a b", "x");
 	assert_string_equal(logged(), "{\"time\":\"2013-01-01T10:00:00.123Z\",\"level\":\"debug\",\"component\":\"a b\","
-	                              "\"message\":\"x\"}\n");
+								  "\"message\":\"x\"}\n");
 }
 
 static void
@@ -81,7 +81,8 @@ no_message_forges_a_line_or_breaks_json(void **state)
 	json_t *json = json_loads(text, 0, &problem);
 	if (json == NULL)
 		fail_msg("%s: %s", problem.text, text);
-	assert_string_equal(json_string_value(json_object_get(json, "message")), "a\nb\x1b[31m \xEF\xBF\xBD \xC3\xA9 \\ \"q\"");
+	assert_string_equal(json_string_value(json_object_get(json, "message")),
+						"a\nb\x1b[31m \xEF\xBF\xBD \xC3\xA9 \\ \"q\"");
 	json_decref(json);
 	log_configure(FLOW_LOG_INFO, LOG_FORMAT_TEXT, pipe_ends[1]);
 	log_error("x", "two\nlines");

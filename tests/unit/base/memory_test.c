@@ -64,8 +64,8 @@ use_arena(void)
 {
 	arena *a = arena_create();
 	int done = a != NULL && arena_allocate(a, 10) != NULL && arena_allocate_zeroed(a, 20000) != NULL &&
-	           arena_copy_text(a, "text") != NULL && arena_format(a, "%0*d", 9000, 1) != NULL &&
-	           arena_on_destroy(a, note_release, "x");
+			   arena_copy_text(a, "text") != NULL && arena_format(a, "%0*d", 9000, 1) != NULL &&
+			   arena_on_destroy(a, note_release, "x");
 	arena_destroy(a);
 	return done;
 }

@@ -123,20 +123,22 @@ static void
 logical_types_become_kinds_also_in_unions_of_both_orders(void **state)
 {
 	(void)state;
-	const flow_schema *schema = parse(
-	    "{\"type\":\"record\",\"name\":\"R\",\"fields\":["
-	    "{\"name\":\"a\",\"type\":[\"null\",{\"type\":\"int\",\"logicalType\":\"time-millis\"}]},"
-	    "{\"name\":\"b\",\"type\":[{\"type\":\"long\",\"logicalType\":\"timestamp-micros\"},\"null\"]},"
-	    "{\"name\":\"c\",\"type\":{\"type\":\"long\",\"logicalType\":\"local-timestamp-nanos\"}},"
-	    "{\"name\":\"d\",\"type\":{\"type\":\"fixed\",\"name\":\"F\",\"size\":4,\"logicalType\":\"decimal\",\"precision\":9,\"scale\":3}},"
-	    "{\"name\":\"e\",\"type\":{\"type\":\"string\",\"logicalType\":\"uuid\"}},"
-	    "{\"name\":\"f\",\"type\":{\"type\":\"long\",\"logicalType\":\"moon-phase\"}},"
-	    "{\"name\":\"g\",\"type\":{\"type\":\"long\",\"logicalType\":\"date\"}},"
-	    "{\"name\":\"h\",\"type\":{\"type\":\"bytes\",\"logicalType\":\"big-decimal\"}},"
-	    "{\"name\":\"i\",\"type\":[\"int\",\"null\",\"string\"]}]}");
+	const flow_schema *schema =
+		parse("{\"type\":\"record\",\"name\":\"R\",\"fields\":["
+			  "{\"name\":\"a\",\"type\":[\"null\",{\"type\":\"int\",\"logicalType\":\"time-millis\"}]},"
+			  "{\"name\":\"b\",\"type\":[{\"type\":\"long\",\"logicalType\":\"timestamp-micros\"},\"null\"]},"
+			  "{\"name\":\"c\",\"type\":{\"type\":\"long\",\"logicalType\":\"local-timestamp-nanos\"}},"
+			  "{\"name\":\"d\",\"type\":{\"type\":\"fixed\",\"name\":\"F\",\"size\":4,\"logicalType\":\"decimal\","
+			  "\"precision\":9,\"scale\":3}},"
+			  "{\"name\":\"e\",\"type\":{\"type\":\"string\",\"logicalType\":\"uuid\"}},"
+			  "{\"name\":\"f\",\"type\":{\"type\":\"long\",\"logicalType\":\"moon-phase\"}},"
+			  "{\"name\":\"g\",\"type\":{\"type\":\"long\",\"logicalType\":\"date\"}},"
+			  "{\"name\":\"h\",\"type\":{\"type\":\"bytes\",\"logicalType\":\"big-decimal\"}},"
+			  "{\"name\":\"i\",\"type\":[\"int\",\"null\",\"string\"]}]}");
 	char *text = printed(schema, 1);
-	assert_string_equal(text, "record(a:time(ms)?,b:timestamp?,c:local_timestamp(ns),d:decimal(9,3),e:uuid,f:int64,g:int64,"
-	                          "h:decimal,i:union(int32,string)?)");
+	assert_string_equal(text,
+						"record(a:time(ms)?,b:timestamp?,c:local_timestamp(ns),d:decimal(9,3),e:uuid,f:int64,g:int64,"
+						"h:decimal,i:union(int32,string)?)");
 	free(text);
 	assert_int_equal(field(schema, "a")->flags, FLOW_SCHEMA_NULLABLE);
 	assert_int_equal(field(schema, "b")->flags, FLOW_SCHEMA_NULLABLE | FLOW_SCHEMA_NULL_LAST | FLOW_SCHEMA_ZONED);
@@ -154,18 +156,21 @@ defaults_are_cells_of_their_type(void **state)
 {
 	(void)state;
 	const flow_schema *schema = parse(
-	    "{\"type\":\"record\",\"name\":\"R\",\"fields\":["
-	    "{\"name\":\"a\",\"type\":{\"type\":\"bytes\",\"logicalType\":\"decimal\",\"precision\":10,\"scale\":4},\"default\":\"\\u0001\\u0086\\u00a0\"},"
-	    "{\"name\":\"b\",\"type\":{\"type\":\"bytes\",\"logicalType\":\"decimal\",\"precision\":10,\"scale\":4},\"default\":\"\\u00ff\"},"
-	    "{\"name\":\"c\",\"type\":[\"null\",\"long\"],\"default\":null},"
-	    "{\"name\":\"d\",\"type\":[\"null\",\"long\"],\"default\":7},"
-	    "{\"name\":\"e\",\"type\":[\"string\",\"long\"],\"default\":8},"
-	    "{\"name\":\"f\",\"type\":{\"type\":\"record\",\"name\":\"I\",\"fields\":[{\"name\":\"x\",\"type\":\"int\",\"default\":3},"
-	    "{\"name\":\"y\",\"type\":\"double\"}]},\"default\":{\"y\":2}},"
-	    "{\"name\":\"g\",\"type\":{\"type\":\"array\",\"items\":\"string\"},\"default\":[\"p\",\"\"]},"
-	    "{\"name\":\"h\",\"type\":{\"type\":\"bytes\",\"logicalType\":\"decimal\",\"precision\":20,\"scale\":0,"
-	    "\"flow.type\":\"uint64\"},\"default\":\"\\u0000\\u00ff\\u00ff\\u00ff\\u00ff\\u00ff\\u00ff\\u00ff\\u00ff\"}"
-	    "]}");
+		"{\"type\":\"record\",\"name\":\"R\",\"fields\":["
+		"{\"name\":\"a\",\"type\":{\"type\":\"bytes\",\"logicalType\":\"decimal\",\"precision\":10,\"scale\":4},"
+		"\"default\":\"\\u0001\\u0086\\u00a0\"},"
+		"{\"name\":\"b\",\"type\":{\"type\":\"bytes\",\"logicalType\":\"decimal\",\"precision\":10,\"scale\":4},"
+		"\"default\":\"\\u00ff\"},"
+		"{\"name\":\"c\",\"type\":[\"null\",\"long\"],\"default\":null},"
+		"{\"name\":\"d\",\"type\":[\"null\",\"long\"],\"default\":7},"
+		"{\"name\":\"e\",\"type\":[\"string\",\"long\"],\"default\":8},"
+		"{\"name\":\"f\",\"type\":{\"type\":\"record\",\"name\":\"I\",\"fields\":[{\"name\":\"x\",\"type\":\"int\","
+		"\"default\":3},"
+		"{\"name\":\"y\",\"type\":\"double\"}]},\"default\":{\"y\":2}},"
+		"{\"name\":\"g\",\"type\":{\"type\":\"array\",\"items\":\"string\"},\"default\":[\"p\",\"\"]},"
+		"{\"name\":\"h\",\"type\":{\"type\":\"bytes\",\"logicalType\":\"decimal\",\"precision\":20,\"scale\":0,"
+		"\"flow.type\":\"uint64\"},\"default\":\"\\u0000\\u00ff\\u00ff\\u00ff\\u00ff\\u00ff\\u00ff\\u00ff\\u00ff\"}"
+		"]}");
 	const flow_decimal *a = schema->fields[0]->default_value->as.decimal;
 	assert_memory_equal(a->digits, "100000", 6);
 	assert_int_equal(a->count, 6);
@@ -189,9 +194,10 @@ static void
 a_recursive_schema_lives_and_dies(void **state)
 {
 	(void)state;
-	const flow_schema *list = parse("{\"type\":\"record\",\"name\":\"Node\",\"fields\":[{\"name\":\"v\",\"type\":\"long\"},"
-	                                "{\"name\":\"next\",\"type\":[\"null\",\"Node\"],\"default\":null},"
-	                                "{\"name\":\"children\",\"type\":{\"type\":\"array\",\"items\":\"Node\"}}]}");
+	const flow_schema *list =
+		parse("{\"type\":\"record\",\"name\":\"Node\",\"fields\":[{\"name\":\"v\",\"type\":\"long\"},"
+			  "{\"name\":\"next\",\"type\":[\"null\",\"Node\"],\"default\":null},"
+			  "{\"name\":\"children\",\"type\":{\"type\":\"array\",\"items\":\"Node\"}}]}");
 	const flow_schema *next = field(list, "next");
 	assert_int_equal(next->field_count, 3);
 	assert_ptr_equal(field(next, "next"), next);
@@ -211,11 +217,12 @@ names_are_found_in_their_namespace(void **state)
 {
 	(void)state;
 	const flow_schema *schema = parse(
-	    "{\"type\":\"record\",\"name\":\"Outer\",\"namespace\":\"a.b\",\"aliases\":[\"Old\",\"x.Older\"],\"fields\":["
-	    "{\"name\":\"p\",\"type\":{\"type\":\"fixed\",\"name\":\"c.F\",\"size\":2}},"
-	    "{\"name\":\"q\",\"type\":\"c.F\"},{\"name\":\"r\",\"type\":[\"null\",\"Outer\"]},"
-	    "{\"name\":\"s\",\"type\":{\"type\":\"enum\",\"name\":\"E\",\"namespace\":\"\",\"symbols\":[\"A\",\"B\"],\"default\":\"B\"},"
-	    "\"aliases\":[\"t\"]}]}");
+		"{\"type\":\"record\",\"name\":\"Outer\",\"namespace\":\"a.b\",\"aliases\":[\"Old\",\"x.Older\"],\"fields\":["
+		"{\"name\":\"p\",\"type\":{\"type\":\"fixed\",\"name\":\"c.F\",\"size\":2}},"
+		"{\"name\":\"q\",\"type\":\"c.F\"},{\"name\":\"r\",\"type\":[\"null\",\"Outer\"]},"
+		"{\"name\":\"s\",\"type\":{\"type\":\"enum\",\"name\":\"E\",\"namespace\":\"\",\"symbols\":[\"A\",\"B\"],"
+		"\"default\":\"B\"},"
+		"\"aliases\":[\"t\"]}]}");
 	assert_true(flow_slice_is(schema->name, "a.b.Outer"));
 	assert_true(flow_slice_is(schema->aliases[0], "a.b.Old"));
 	assert_true(flow_slice_is(schema->aliases[1], "x.Older"));
@@ -233,11 +240,13 @@ what_is_refused_says_where(void **state)
 	assert_refused("", "line 1");
 	assert_refused("{\"type\":\"int\",\"type\":\"long\"}", "duplicate");
 	assert_refused("\"Missing\"", "'Missing'");
-	assert_refused("{\"type\":\"record\",\"name\":\"s.R\",\"fields\":[{\"name\":\"a\",\"type\":{\"type\":\"record\",\"name\":\"I\","
-	               "\"fields\":[{\"name\":\"b\",\"type\":\"No\"}]}}]}",
-	               "s.R.a.b: there is no type 'No'");
-	assert_refused("{\"type\":\"record\",\"name\":\"R\",\"fields\":[{\"name\":\"a\",\"type\":\"int\",\"default\":\"5\"}]}",
-	               "R.a: the default does not fit");
+	assert_refused("{\"type\":\"record\",\"name\":\"s.R\",\"fields\":[{\"name\":\"a\",\"type\":{\"type\":\"record\","
+				   "\"name\":\"I\","
+				   "\"fields\":[{\"name\":\"b\",\"type\":\"No\"}]}}]}",
+				   "s.R.a.b: there is no type 'No'");
+	assert_refused(
+		"{\"type\":\"record\",\"name\":\"R\",\"fields\":[{\"name\":\"a\",\"type\":\"int\",\"default\":\"5\"}]}",
+		"R.a: the default does not fit");
 	assert_refused("{\"type\":\"enum\",\"name\":\"E\",\"symbols\":[\"A\",\"A\"]}", "'A' stands there twice");
 	assert_refused("[]", "1 to 255 branches");
 }
@@ -263,8 +272,10 @@ references_that_fan_out_cost_no_more_than_their_text(void **state)
 	char *text = malloc(100000);
 	char *at = text + sprintf(text, "[\"null\",{\"type\":\"record\",\"name\":\"R0\",\"fields\":[]}");
 	for (int i = 1; i < 200; i++)
-		at += sprintf(at, ",{\"type\":\"record\",\"name\":\"R%d\",\"fields\":[{\"name\":\"a\",\"type\":\"R%d\"},"
-		                  "{\"name\":\"b\",\"type\":[\"null\",\"R%d\"]}]}", i, i - 1, i - 1);
+		at += sprintf(at,
+					  ",{\"type\":\"record\",\"name\":\"R%d\",\"fields\":[{\"name\":\"a\",\"type\":\"R%d\"},"
+					  "{\"name\":\"b\",\"type\":[\"null\",\"R%d\"]}]}",
+					  i, i - 1, i - 1);
 	strcpy(at, "]");
 	const flow_schema *schema = parse(text);
 	free(text);
@@ -279,9 +290,10 @@ static void
 no_allocation_that_fails_crashes_or_leaks(void **state)
 {
 	(void)state;
-	static const char text[] =
-	    "{\"type\":\"record\",\"name\":\"R\",\"doc\":\"d\",\"fields\":[{\"name\":\"a\",\"type\":[\"null\",\"R\"],\"default\":null},"
-	    "{\"name\":\"b\",\"type\":{\"type\":\"array\",\"items\":{\"type\":\"enum\",\"name\":\"E\",\"symbols\":[\"X\"]}},\"default\":[\"X\"]}]}";
+	static const char text[] = "{\"type\":\"record\",\"name\":\"R\",\"doc\":\"d\",\"fields\":[{\"name\":\"a\",\"type\":"
+							   "[\"null\",\"R\"],\"default\":null},"
+							   "{\"name\":\"b\",\"type\":{\"type\":\"array\",\"items\":{\"type\":\"enum\",\"name\":"
+							   "\"E\",\"symbols\":[\"X\"]}},\"default\":[\"X\"]}]}";
 	for (uint64_t n = 1;; n++) {
 		flow_error error = { 0 };
 		memory_fail_at(n, 0);

@@ -34,10 +34,36 @@ every_short_form_prints_as_it_was_read(void **state)
 {
 	(void)state;
 	static const char *const texts[] = {
-		"any", "null", "bool", "int32", "int64?", "uint64", "float32", "float64?", "decimal", "decimal(12,2)?", "string",
-		"string:json", "string:json?", "bytes", "fixed(16)", "enum(a,b,c)?", "date", "time", "time(ms)", "time(s)",
-		"timestamp", "timestamp(ms)?", "timestamp(ns)", "local_timestamp", "local_timestamp(s)", "uuid?", "list<int64>",
-		"map<string?>?", "list<map<list<decimal(3,1)?>>>", "record(id:int64,name:string?)",
+		"any",
+		"null",
+		"bool",
+		"int32",
+		"int64?",
+		"uint64",
+		"float32",
+		"float64?",
+		"decimal",
+		"decimal(12,2)?",
+		"string",
+		"string:json",
+		"string:json?",
+		"bytes",
+		"fixed(16)",
+		"enum(a,b,c)?",
+		"date",
+		"time",
+		"time(ms)",
+		"time(s)",
+		"timestamp",
+		"timestamp(ms)?",
+		"timestamp(ns)",
+		"local_timestamp",
+		"local_timestamp(s)",
+		"uuid?",
+		"list<int64>",
+		"map<string?>?",
+		"list<map<list<decimal(3,1)?>>>",
+		"record(id:int64,name:string?)",
 		"record(a:record(x:int32),b:record(x:int32)?)",
 	};
 	for (size_t i = 0; i < FLOW_COUNT(texts); i++) {
@@ -52,8 +78,9 @@ static void
 avros_names_of_types_are_taken(void **state)
 {
 	(void)state;
-	static const char *const pairs[][2] = { { "int", "int32" },     { "long", "int64" },   { "float", "float32" },
-		                                    { "double", "float64" }, { "boolean", "bool" }, { " list < long ? > ", "list<int64?>" } };
+	static const char *const pairs[][2] = { { "int", "int32" },     { "long", "int64" },
+											{ "float", "float32" }, { "double", "float64" },
+											{ "boolean", "bool" },  { " list < long ? > ", "list<int64?>" } };
 	for (size_t i = 0; i < FLOW_COUNT(pairs); i++) {
 		const flow_schema *schema = parse(pairs[i][0]);
 		assert_printed(schema, 1, pairs[i][1]);
@@ -112,23 +139,26 @@ static void
 avro_json_of_a_record_holds_all_that_its_types_say(void **state)
 {
 	(void)state;
-	const flow_schema *schema = parse("record(id:uint64,price:decimal(10,4)?,at:timestamp(ms),day:date,tags:map<list<string?>>,"
-	                                  "mood:enum(good,bad),hash:fixed(4),who:uuid,any:any,free:decimal,doc:string:json)");
+	const flow_schema *schema =
+		parse("record(id:uint64,price:decimal(10,4)?,at:timestamp(ms),day:date,tags:map<list<string?>>,"
+			  "mood:enum(good,bad),hash:fixed(4),who:uuid,any:any,free:decimal,doc:string:json)");
 	assert_printed(
-	    schema, 0,
-	    "{\"type\":\"record\",\"name\":\"record\",\"fields\":["
-	    "{\"name\":\"id\",\"type\":{\"type\":\"bytes\",\"logicalType\":\"decimal\",\"precision\":20,\"scale\":0,"
-	    "\"flow.type\":\"uint64\"}},"
-	    "{\"name\":\"price\",\"type\":[\"null\",{\"type\":\"bytes\",\"logicalType\":\"decimal\",\"precision\":10,\"scale\":4}]},"
-	    "{\"name\":\"at\",\"type\":{\"type\":\"long\",\"logicalType\":\"timestamp-millis\"}},"
-	    "{\"name\":\"day\",\"type\":{\"type\":\"int\",\"logicalType\":\"date\"}},"
-	    "{\"name\":\"tags\",\"type\":{\"type\":\"map\",\"values\":{\"type\":\"array\",\"items\":[\"null\",\"string\"]}}},"
-	    "{\"name\":\"mood\",\"type\":{\"type\":\"enum\",\"name\":\"enum\",\"symbols\":[\"good\",\"bad\"]}},"
-	    "{\"name\":\"hash\",\"type\":{\"type\":\"fixed\",\"name\":\"fixed\",\"size\":4}},"
-	    "{\"name\":\"who\",\"type\":{\"type\":\"string\",\"logicalType\":\"uuid\"}},"
-	    "{\"name\":\"any\",\"type\":{\"type\":\"string\",\"flow.type\":\"any\"}},"
-	    "{\"name\":\"free\",\"type\":{\"type\":\"bytes\",\"logicalType\":\"big-decimal\"}},"
-	    "{\"name\":\"doc\",\"type\":{\"type\":\"string\",\"logicalType\":\"json\"}}]}");
+		schema, 0,
+		"{\"type\":\"record\",\"name\":\"record\",\"fields\":["
+		"{\"name\":\"id\",\"type\":{\"type\":\"bytes\",\"logicalType\":\"decimal\",\"precision\":20,\"scale\":0,"
+		"\"flow.type\":\"uint64\"}},"
+		"{\"name\":\"price\",\"type\":[\"null\",{\"type\":\"bytes\",\"logicalType\":\"decimal\",\"precision\":10,"
+		"\"scale\":4}]},"
+		"{\"name\":\"at\",\"type\":{\"type\":\"long\",\"logicalType\":\"timestamp-millis\"}},"
+		"{\"name\":\"day\",\"type\":{\"type\":\"int\",\"logicalType\":\"date\"}},"
+		"{\"name\":\"tags\",\"type\":{\"type\":\"map\",\"values\":{\"type\":\"array\",\"items\":[\"null\",\"string\"]}}"
+		"},"
+		"{\"name\":\"mood\",\"type\":{\"type\":\"enum\",\"name\":\"enum\",\"symbols\":[\"good\",\"bad\"]}},"
+		"{\"name\":\"hash\",\"type\":{\"type\":\"fixed\",\"name\":\"fixed\",\"size\":4}},"
+		"{\"name\":\"who\",\"type\":{\"type\":\"string\",\"logicalType\":\"uuid\"}},"
+		"{\"name\":\"any\",\"type\":{\"type\":\"string\",\"flow.type\":\"any\"}},"
+		"{\"name\":\"free\",\"type\":{\"type\":\"bytes\",\"logicalType\":\"big-decimal\"}},"
+		"{\"name\":\"doc\",\"type\":{\"type\":\"string\",\"logicalType\":\"json\"}}]}");
 	schema_release(schema);
 }
 
@@ -138,10 +168,11 @@ types_of_one_name_and_different_content_get_names_of_their_own(void **state)
 	(void)state;
 	const flow_schema *schema = parse("record(a:fixed(2),b:fixed(3)?,c:fixed(2)?)");
 	assert_printed(schema, 0,
-	               "{\"type\":\"record\",\"name\":\"record\",\"fields\":["
-	               "{\"name\":\"a\",\"type\":{\"type\":\"fixed\",\"name\":\"fixed\",\"size\":2}},"
-	               "{\"name\":\"b\",\"type\":[\"null\",{\"type\":\"fixed\",\"name\":\"fixed_2\",\"flow.name\":\"fixed\",\"size\":3}]},"
-	               "{\"name\":\"c\",\"type\":[\"null\",\"fixed\"]}]}");
+				   "{\"type\":\"record\",\"name\":\"record\",\"fields\":["
+				   "{\"name\":\"a\",\"type\":{\"type\":\"fixed\",\"name\":\"fixed\",\"size\":2}},"
+				   "{\"name\":\"b\",\"type\":[\"null\",{\"type\":\"fixed\",\"name\":\"fixed_2\",\"flow.name\":"
+				   "\"fixed\",\"size\":3}]},"
+				   "{\"name\":\"c\",\"type\":[\"null\",\"fixed\"]}]}");
 	schema_release(schema);
 }
 
@@ -177,10 +208,11 @@ a_record_keeps_the_types_of_its_fields_alive(void **state)
 	const flow_schema *nullable = schema_with_nullable(outer, 1);
 	schema_release(outer);
 	assert_printed(nullable, 1, "record(id:int64,part:record(x:list<string>))?");
-	assert_printed(nullable, 0,
-	               "[\"null\",{\"type\":\"record\",\"name\":\"shop.Order\",\"fields\":[{\"name\":\"id\",\"type\":\"long\","
-	               "\"default\":0},{\"name\":\"part\",\"type\":{\"type\":\"record\",\"name\":\"record\",\"namespace\":\"\","
-	               "\"fields\":[{\"name\":\"x\",\"type\":{\"type\":\"array\",\"items\":\"string\"}}]}}]}]");
+	assert_printed(
+		nullable, 0,
+		"[\"null\",{\"type\":\"record\",\"name\":\"shop.Order\",\"fields\":[{\"name\":\"id\",\"type\":\"long\","
+		"\"default\":0},{\"name\":\"part\",\"type\":{\"type\":\"record\",\"name\":\"record\",\"namespace\":\"\","
+		"\"fields\":[{\"name\":\"x\",\"type\":{\"type\":\"array\",\"items\":\"string\"}}]}}]}]");
 	assert_int_equal(flow_schema_find(nullable, flow_slice_of("part")), 1);
 	assert_int_equal(flow_schema_find(nullable, flow_slice_of("Part")), -1);
 	schema_release(nullable);
@@ -208,9 +240,9 @@ names_that_avro_refuses_are_kept_beside_a_plain_one(void **state)
 	const flow_field_spec *specs[] = { &a, &b };
 	const flow_schema *record = schema_make_record(flow_slice_of("2013 flights"), specs, 2, NULL);
 	assert_printed(record, 0,
-	               "{\"type\":\"record\",\"name\":\"_2013_flights\",\"flow.name\":\"2013 flights\",\"fields\":["
-	               "{\"name\":\"dep_delay__0\",\"flow.name\":\"dep delay\",\"type\":\"long\"},"
-	               "{\"name\":\"dep_delay__1\",\"flow.name\":\"dep-delay\",\"type\":[\"null\",\"long\"]}]}");
+				   "{\"type\":\"record\",\"name\":\"_2013_flights\",\"flow.name\":\"2013 flights\",\"fields\":["
+				   "{\"name\":\"dep_delay__0\",\"flow.name\":\"dep delay\",\"type\":\"long\"},"
+				   "{\"name\":\"dep_delay__1\",\"flow.name\":\"dep-delay\",\"type\":[\"null\",\"long\"]}]}");
 	schema_release(record);
 }
 

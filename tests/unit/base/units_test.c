@@ -19,11 +19,12 @@ check_text(json_t *item)
 	flow_error error = { 0 };
 	int64_t number = -1;
 	flow_status status = is_size ? units_parse_size(flow_slice_of(text), &number, &error)
-	                             : units_parse_duration(flow_slice_of(text), &number, &error);
+								 : units_parse_duration(flow_slice_of(text), &number, &error);
 	if (status != FLOW_OK) {
 		if (!json_is_true(json_object_get(item, "refused")) && !json_is_true(json_object_get(item, "or_refused")))
 			fail_msg("'%s' is refused: %s", text, error_message(&error));
-		if (strstr(error_message(&error), text) == NULL || strstr(error_message(&error), is_size ? "KiB" : "us, ms, s") == NULL)
+		if (strstr(error_message(&error), text) == NULL ||
+			strstr(error_message(&error), is_size ? "KiB" : "us, ms, s") == NULL)
 			fail_msg("'%s': the message names not both text and units: %s", text, error_message(&error));
 		error_clear(&error);
 		return;
@@ -74,14 +75,14 @@ what_is_printed_reads_back(void **state)
 		const char *size;
 		const char *duration;
 	} values[] = { { 0, "0B", "0s" },
-		           { 1, "1B", "1us" },
-		           { 65536, "64KiB", "65ms536us" },
-		           { 1000000, "1MB", "1s" },
-		           { 5400000000, "5400MB", "1h30m" },
-		           { 10 * 86400000000, "864GB", "10d" },
-		           { 14 * 86400000000, "1209600MB", "2w" },
-		           { (int64_t)1 << 40, "1TiB", NULL },
-		           { INT64_MAX, NULL, NULL } };
+				   { 1, "1B", "1us" },
+				   { 65536, "64KiB", "65ms536us" },
+				   { 1000000, "1MB", "1s" },
+				   { 5400000000, "5400MB", "1h30m" },
+				   { 10 * 86400000000, "864GB", "10d" },
+				   { 14 * 86400000000, "1209600MB", "2w" },
+				   { (int64_t)1 << 40, "1TiB", NULL },
+				   { INT64_MAX, NULL, NULL } };
 	char buffer[64];
 	for (size_t i = 0; i < FLOW_COUNT(values); i++) {
 		int64_t again = -1;

@@ -104,7 +104,7 @@ integers_at_the_edges(void **state)
 		int64_t a;
 		uint64_t b;
 		if (flow_parse_int64(flow_slice_of(cases[i].text), &a) != cases[i].as_int64 ||
-		    flow_parse_uint64(flow_slice_of(cases[i].text), &b) != cases[i].as_uint64)
+			flow_parse_uint64(flow_slice_of(cases[i].text), &b) != cases[i].as_uint64)
 			fail_msg("'%s' is not taken as it should be", cases[i].text);
 	}
 }
@@ -155,10 +155,18 @@ doubles_are_printed_shortest(void **state)
 	static const struct {
 		double number;
 		const char *text;
-	} cases[] = { { 1, "1.0" },          { -0.0, "-0.0" },       { 0.1, "0.1" },
-		          { 1e300, "1e300" },    { 5e-324, "5e-324" },   { 1.5e-7, "1.5e-7" },
-		          { 100000, "100000.0" }, { DBL_MAX, "1.7976931348623157e308" }, { 0.30000000000000004, "0.30000000000000004" },
-		          { NAN, "NaN" },        { INFINITY, "Infinity" }, { -INFINITY, "-Infinity" } };
+	} cases[] = { { 1, "1.0" },
+				  { -0.0, "-0.0" },
+				  { 0.1, "0.1" },
+				  { 1e300, "1e300" },
+				  { 5e-324, "5e-324" },
+				  { 1.5e-7, "1.5e-7" },
+				  { 100000, "100000.0" },
+				  { DBL_MAX, "1.7976931348623157e308" },
+				  { 0.30000000000000004, "0.30000000000000004" },
+				  { NAN, "NaN" },
+				  { INFINITY, "Infinity" },
+				  { -INFINITY, "-Infinity" } };
 	for (size_t i = 0; i < FLOW_COUNT(cases); i++) {
 		char text[FLOW_NUMBER_TEXT_MAX + 1];
 		text[flow_print_float64(cases[i].number, text)] = '\0';
@@ -210,8 +218,8 @@ doubles_are_read_to_the_nearest_or_refused(void **state)
 	for (size_t i = 0; i < FLOW_COUNT(cases); i++) {
 		double number = 42;
 		flow_status status = flow_parse_float64(flow_slice_of(cases[i].text), 0, &number);
-		if (status != cases[i].status || (status == FLOW_OK && memcmp(&number, &cases[i].number, 8) != 0 &&
-		                                  number != strtod(cases[i].text, NULL)))
+		if (status != cases[i].status ||
+			(status == FLOW_OK && memcmp(&number, &cases[i].number, 8) != 0 && number != strtod(cases[i].text, NULL)))
 			fail_msg("'%s': status %d, %.17g", cases[i].text, status, number);
 	}
 	double number;
@@ -264,7 +272,8 @@ static void
 what_is_no_decimal_or_too_large_is_refused(void **state)
 {
 	(void)state;
-	static const char *const texts[] = { "", "-", ".", "e5", "1e", "1e+", "1.2.3", "1x", " 1", "0x1", "NaN", "--1", "1e5.0" };
+	static const char *const texts[] = { "",   "-",  ".",   "e5",  "1e",  "1e+",  "1.2.3",
+										 "1x", " 1", "0x1", "NaN", "--1", "1e5.0" };
 	flow_value value;
 	for (size_t i = 0; i < FLOW_COUNT(texts); i++)
 		assert_int_equal(flow_parse_decimal(flow_slice_of(texts[i]), memory, &value), FLOW_E_DECODE);
@@ -273,7 +282,8 @@ what_is_no_decimal_or_too_large_is_refused(void **state)
 	char *digits = malloc(FLOW_DECIMAL_MAX_DIGITS + 2);
 	memset(digits, '9', FLOW_DECIMAL_MAX_DIGITS + 2);
 	assert_int_equal(flow_parse_decimal(flow_slice_make(digits, FLOW_DECIMAL_MAX_DIGITS), memory, &value), FLOW_OK);
-	assert_int_equal(flow_parse_decimal(flow_slice_make(digits, FLOW_DECIMAL_MAX_DIGITS + 1), memory, &value), FLOW_E_RANGE);
+	assert_int_equal(flow_parse_decimal(flow_slice_make(digits, FLOW_DECIMAL_MAX_DIGITS + 1), memory, &value),
+					 FLOW_E_RANGE);
 	free(digits);
 }
 

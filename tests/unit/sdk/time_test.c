@@ -50,9 +50,9 @@ static void
 dates_are_read_and_printed(void **state)
 {
 	(void)state;
-	static const struct example examples[] = { { "2013-01-01", 15706, NULL },    { "1969-12-31", -1, NULL },
-		                                       { "0000-01-01", -719528, NULL },  { "9999-12-31", 2932896, NULL },
-		                                       { "+10000-01-01", 2932897, NULL }, { "-0001-12-31", -719529, NULL } };
+	static const struct example examples[] = { { "2013-01-01", 15706, NULL },     { "1969-12-31", -1, NULL },
+											   { "0000-01-01", -719528, NULL },   { "9999-12-31", 2932896, NULL },
+											   { "+10000-01-01", 2932897, NULL }, { "-0001-12-31", -719529, NULL } };
 	for (size_t i = 0; i < FLOW_COUNT(examples); i++) {
 		flow_value value;
 		check(&examples[i], flow_parse_date(flow_slice_of(examples[i].text), &value), &value);
@@ -70,7 +70,9 @@ timestamps_are_read_in_every_unit_and_printed(void **state)
 	} cases[] = {
 		{ FLOW_MICROSECONDS, 1, { "2013-01-01T10:00:00Z", 1357034400000000, NULL } },
 		{ FLOW_MICROSECONDS, 1, { "2013-01-01 10:00:00", 1357034400000000, "2013-01-01T10:00:00Z" } },
-		{ FLOW_MICROSECONDS, 1, { "2013-01-01T10:00:00.123456+02:00", 1357027200123456, "2013-01-01T08:00:00.123456Z" } },
+		{ FLOW_MICROSECONDS,
+		  1,
+		  { "2013-01-01T10:00:00.123456+02:00", 1357027200123456, "2013-01-01T08:00:00.123456Z" } },
 		{ FLOW_MICROSECONDS, 0, { "2013-01-01T10:00:00.1", 1357034400100000, NULL } },
 		{ FLOW_MILLISECONDS, 1, { "2013-01-01T10:00:00.120000-0530", 1357054200120, "2013-01-01T15:30:00.12Z" } },
 		{ FLOW_SECONDS, 1, { "1969-12-31T23:59:59Z", -1, NULL } },
@@ -81,7 +83,8 @@ timestamps_are_read_in_every_unit_and_printed(void **state)
 	};
 	for (size_t i = 0; i < FLOW_COUNT(cases); i++) {
 		flow_value value;
-		flow_status status = flow_parse_timestamp(flow_slice_of(cases[i].example.text), cases[i].unit, cases[i].zoned, &value);
+		flow_status status =
+			flow_parse_timestamp(flow_slice_of(cases[i].example.text), cases[i].unit, cases[i].zoned, &value);
 		check(&cases[i].example, status, &value);
 		assert_int_equal(value.unit, cases[i].unit);
 		assert_int_equal(value.flags, cases[i].zoned ? FLOW_ZONED : 0);
@@ -108,10 +111,27 @@ what_is_no_timestamp_is_refused(void **state)
 {
 	(void)state;
 	static const char *const texts[] = {
-		"", "2013", "2013-01-01", "2013-01-01T", "2013-13-01T00:00:00Z", "2013-02-29T00:00:00Z", "2013-01-01T24:00:00Z",
-		"2013-01-01T10:60:00Z", "2013-01-01T10:00:60Z", "2013-01-01T10:00:00.Z", "2013-01-01T10:00:00ZZ", "2013-01-01T10:00:00+",
-		"2013-01-01T10:00:00+2:00", "2013-01-01T10:00:00+24:00", "2013-01-01x10:00:00Z", " 2013-01-01T10:00:00Z",
-		"2013-01-01T10:00:00 ", "2013-1-1T10:00:00Z", "2O13-01-01T10:00:00Z", "20130101T100000Z", "2013-01-01T10:00:00+02:0",
+		"",
+		"2013",
+		"2013-01-01",
+		"2013-01-01T",
+		"2013-13-01T00:00:00Z",
+		"2013-02-29T00:00:00Z",
+		"2013-01-01T24:00:00Z",
+		"2013-01-01T10:60:00Z",
+		"2013-01-01T10:00:60Z",
+		"2013-01-01T10:00:00.Z",
+		"2013-01-01T10:00:00ZZ",
+		"2013-01-01T10:00:00+",
+		"2013-01-01T10:00:00+2:00",
+		"2013-01-01T10:00:00+24:00",
+		"2013-01-01x10:00:00Z",
+		" 2013-01-01T10:00:00Z",
+		"2013-01-01T10:00:00 ",
+		"2013-1-1T10:00:00Z",
+		"2O13-01-01T10:00:00Z",
+		"20130101T100000Z",
+		"2013-01-01T10:00:00+02:0",
 	};
 	for (size_t i = 0; i < FLOW_COUNT(texts); i++) {
 		flow_value value;
@@ -119,12 +139,15 @@ what_is_no_timestamp_is_refused(void **state)
 			fail_msg("'%s' is not refused", texts[i]);
 	}
 	flow_value value;
-	assert_int_equal(flow_parse_timestamp(flow_slice_of("2013-01-01T10:00:00Z"), FLOW_MICROSECONDS, 0, &value), FLOW_E_DECODE);
-	assert_int_equal(flow_parse_timestamp(flow_slice_of("2013-01-01T10:00:00.0001Z"), FLOW_MILLISECONDS, 1, &value), FLOW_E_RANGE);
+	assert_int_equal(flow_parse_timestamp(flow_slice_of("2013-01-01T10:00:00Z"), FLOW_MICROSECONDS, 0, &value),
+					 FLOW_E_DECODE);
+	assert_int_equal(flow_parse_timestamp(flow_slice_of("2013-01-01T10:00:00.0001Z"), FLOW_MILLISECONDS, 1, &value),
+					 FLOW_E_RANGE);
 	assert_int_equal(flow_parse_timestamp(flow_slice_of("2262-04-11T23:47:16.854775808Z"), FLOW_NANOSECONDS, 1, &value),
-	                 FLOW_E_RANGE);
-	assert_int_equal(flow_parse_timestamp(flow_slice_of("+99999999999999999999-01-01T00:00:00Z"), FLOW_SECONDS, 1, &value),
-	                 FLOW_E_RANGE);
+					 FLOW_E_RANGE);
+	assert_int_equal(
+		flow_parse_timestamp(flow_slice_of("+99999999999999999999-01-01T00:00:00Z"), FLOW_SECONDS, 1, &value),
+		FLOW_E_RANGE);
 	assert_int_equal(flow_parse_date(flow_slice_of("2013-02-30"), &value), FLOW_E_DECODE);
 	assert_int_equal(flow_parse_date(flow_slice_of("2013-02-28 "), &value), FLOW_E_DECODE);
 }
@@ -134,8 +157,8 @@ times_of_the_day_are_read_and_printed(void **state)
 {
 	(void)state;
 	static const struct example examples[] = { { "10:00:00", 36000000000, NULL },
-		                                       { "23:59:59.999999", 86399999999, NULL },
-		                                       { "00:00:00.5", 500000, NULL } };
+											   { "23:59:59.999999", 86399999999, NULL },
+											   { "00:00:00.5", 500000, NULL } };
 	for (size_t i = 0; i < FLOW_COUNT(examples); i++) {
 		flow_value value;
 		check(&examples[i], flow_parse_time(flow_slice_of(examples[i].text), FLOW_MICROSECONDS, &value), &value);
@@ -155,7 +178,8 @@ units_round_down_and_refuse_overflow(void **state)
 	assert_int_equal(flow_convert_unit(1999, FLOW_MILLISECONDS, FLOW_SECONDS, &number), FLOW_OK);
 	assert_int_equal(number, 1);
 	assert_int_equal(flow_convert_unit(INT64_MAX / 1000, FLOW_MICROSECONDS, FLOW_NANOSECONDS, &number), FLOW_OK);
-	assert_int_equal(flow_convert_unit(INT64_MAX / 1000 + 1, FLOW_MICROSECONDS, FLOW_NANOSECONDS, &number), FLOW_E_RANGE);
+	assert_int_equal(flow_convert_unit(INT64_MAX / 1000 + 1, FLOW_MICROSECONDS, FLOW_NANOSECONDS, &number),
+					 FLOW_E_RANGE);
 	flow_value date = flow_cell(FLOW_DATE, 15706);
 	assert_int_equal(flow_microseconds(&date, &number), FLOW_OK);
 	assert_int_equal(number, 1356998400000000);
