@@ -7,6 +7,7 @@
 #include "host/commands.h"
 #include "host/session.h"
 #include "options/setting.h"
+#include "transfer/transfer_check.h"
 
 #define FILES_MOST 16
 
@@ -24,6 +25,8 @@ run_check(arguments *given)
 	if (exit_code == EXIT_DONE) {
 		if (session_load(&s, given, FILES_MOST) == EXIT_DONE || config_root(s.config, "application") != NULL)
 			session_plan(&s, PLAN_OFFLINE);
+		if (s.config != NULL)
+			problems_warn(s.problems, transfers_report_idle(s.config));
 		exit_code = session_report(&s, given);
 		if (exit_code == EXIT_DONE && arguments_value(given, "json") == NULL)
 			printf("%s: good\n", arguments_operand(given, 0));

@@ -7,6 +7,7 @@
 #include "host/commands.h"
 #include "host/session.h"
 #include "options/describe.h"
+#include "transfer/transfer_options.h"
 
 #define SUBJECTS_MOST 256
 
@@ -41,6 +42,10 @@ collect(const session *s, struct subjects *all)
 	add_host_part(all, "outputs", &output_options);
 	add_host_part(all, "tables", &table_options);
 	add_host_part(all, "steps", &step_options);
+	add_host_part(all, "links", &link_options);
+	add_host_part(all, "transfers", &transfer_options);
+	add_host_part(all, "from", &transfer_from_options);
+	add_host_part(all, "to", &transfer_to_options);
 	registry_load_all(s->registry);
 	for (uint32_t kind = FLOW_SYSTEM; kind <= FLOW_STORE; kind++) {
 		for (size_t i = 0; i < registry_count(s->registry); i++) {

@@ -10,6 +10,7 @@
 #include "host/report.h"
 #include "host/session.h"
 #include "runtime/runtime.h"
+#include "transfer/transfer_check.h"
 
 #define FILES_MOST 16
 
@@ -125,7 +126,7 @@ run_run(arguments *given)
 	session s;
 	int exit_code = session_open(&s, given);
 	if (exit_code == EXIT_DONE) {
-		if (session_load(&s, given, FILES_MOST) == EXIT_DONE)
+		if (session_load(&s, given, FILES_MOST) == EXIT_DONE && transfers_report_idle(s.config) == NULL)
 			session_plan(&s, 0);
 		exit_code = session_report(&s, given);
 		if (exit_code == EXIT_DONE && s.plan == NULL)

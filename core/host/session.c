@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "expr/expression.h"
 #include "plugin/host_services.h"
+#include "transfer/transfer_check.h"
 
 static int
 no_memory(void)
@@ -44,7 +45,15 @@ session_load(session *s, arguments *given, size_t most)
 		good &= config_load(s->config, arguments_operand(given, i));
 	for (size_t i = 0; assignments[i] != NULL; i++)
 		good &= config_set_command(s->config, assignments[i]);
+	good &= transfers_check(s->config);
 	return good ? EXIT_DONE : EXIT_CONFIGURATION;
+}
+
+/* A file of links and transfers is good without an application. */
+static int
+has_links(const config *c)
+{
+	return config_root(c, "links") != NULL || config_root(c, "transfers") != NULL;
 }
 
 int
@@ -52,6 +61,8 @@ session_plan(session *s, uint32_t flags)
 {
 	s->graph = graph_from_config(s->config, s->registry);
 	if (s->graph == NULL) {
+		if ((flags & PLAN_OFFLINE) != 0 && has_links(s->config))
+			return EXIT_DONE;
 		if (s->problems->errors == 0)
 			problems_add(s->problems, config_file_count(s->config) == 0 ? NULL : config_file(s->config, 0), 0, "application",
 			             "there is no application in the configuration");
