@@ -74,20 +74,18 @@ static void
 check_transfer(checker *c, const setting *transfer)
 {
 	static const flow_option_set *const sides[] = { &transfer_from_options, &transfer_to_options };
-	const char *present[FLOW_COUNT(sides) + 1];
-	size_t count = 0;
+	static const char *const own_tables[] = { "from", "to", NULL };
 	if (!is_group(c, transfer))
 		return;
 	for (size_t i = 0; i < FLOW_COUNT(sides); i++) {
 		const setting *side = setting_child(transfer, sides[i]->scope);
 		if (side == NULL)
-			continue; /* the table of transfers says that it is missing */
-		present[count++] = sides[i]->scope;
-		if (is_group(c, side))
+			problems_add(c->problems, transfer->file, transfer->line, transfer->path, "it has no '%s': %s: { link = \"...\"; }",
+			             sides[i]->scope, sides[i]->scope);
+		else if (is_group(c, side))
 			check_group(c, side, transfer->name, sides[i], connector_words(c, side, sides[i]));
 	}
-	present[count] = NULL;
-	check_group(c, transfer, transfer->name, &transfer_options, present);
+	check_group(c, transfer, transfer->name, &transfer_options, own_tables);
 }
 
 static void

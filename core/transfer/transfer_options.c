@@ -47,10 +47,10 @@ SET(transfer_to_options, "to", "Where a transfer writes, besides the connector's
 
 /* --- transfers ------------------------------------------------------------------------------------------------------ */
 
-OPTION(transfer_from, .type = FLOW_OPTION_MAP, .element = FLOW_OPTION_ANY, .name = "from", .flags = FLOW_OPTION_REQUIRED,
-       .example = "{ link = \"shop\"; table = \"orders\"; }", .doc = "The side that is read.");
-OPTION(transfer_to, .type = FLOW_OPTION_MAP, .element = FLOW_OPTION_ANY, .name = "to", .flags = FLOW_OPTION_REQUIRED,
-       .example = "{ link = \"lake\"; directory = \"/lake/orders\"; format = \"avro\"; }", .doc = "The side that is written.");
+OPTION(transfer_from, .type = FLOW_OPTION_MAP, .element = FLOW_OPTION_ANY, .name = "from",
+       .example = "{ link = \"shop\"; table = \"orders\"; }", .doc = "The side that is read; every transfer has one.");
+OPTION(transfer_to, .type = FLOW_OPTION_MAP, .element = FLOW_OPTION_ANY, .name = "to",
+       .example = "{ link = \"lake\"; directory = \"/lake/orders\"; format = \"avro\"; }", .doc = "The side that is written; every transfer has one.");
 OPTION(transfer_extractors, .type = FLOW_OPTION_INT, .name = "extractors", .minimum = "1", .maximum = "1024", .example = "4",
        .doc = "How many parts are read at a time. Without it: as the connector sees fit.");
 static const flow_option *const transfer_list[] = { &transfer_from, &transfer_to, &transfer_extractors, NULL };
