@@ -65,7 +65,8 @@ grow_cells(task_state *t, uint64_t entries)
 		size *= 2;
 	if (t->cells != NULL && size == t->mask + 1)
 		return FLOW_OK;
-	uint64_t *cells = memory_allocate_zeroed(size * sizeof(*cells));
+	void *block;
+	uint64_t *cells = large_allocate(size * sizeof(*cells), &block);
 	if (cells == NULL)
 		return FLOW_E_MEMORY;
 	for (uint64_t i = 0; t->cells != NULL && i <= t->mask; i++) {
@@ -76,7 +77,8 @@ grow_cells(task_state *t, uint64_t entries)
 			__builtin_prefetch(cell_entry(t->cells[i + 8]));
 		put_cell(cells, size - 1, cell_entry(t->cells[i]));
 	}
-	memory_release(t->cells);
+	memory_release(t->cells_block);
+	t->cells_block = block;
 	t->cells = cells;
 	t->mask = size - 1;
 	t->hand = 0;

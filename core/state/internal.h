@@ -69,6 +69,8 @@ struct slab {
 	uint64_t used; /* bytes of pieces in use */
 };
 
+/* Zeroed memory, on huge pages where it is large: a map of random places wants few of them. *block is what to release. */
+void *large_allocate(uint64_t size, void **block);
 void *slab_allocate(struct slab *slab, uint64_t size); /* 16-byte aligned; NULL: out of memory */
 void slab_release(struct slab *slab, void *piece, uint64_t size);
 uint64_t slab_piece_size(uint64_t size);
@@ -109,6 +111,7 @@ struct task_state {
 	flow_builder *scratch;
 	struct slab slab;
 	uint64_t *cells;
+	void *cells_block;
 	uint64_t mask;
 	uint64_t count;
 	uint64_t present; /* entries that exist, timers aside */

@@ -1,4 +1,6 @@
 /* Memory of entries: pieces of 28 sizes up to 1 KiB from chunks, larger ones of their own. */
+#include <sys/mman.h>
+
 #include "base/memory.h"
 #include "state/internal.h"
 
@@ -7,12 +9,28 @@
 #define COARSE_STEP 64u /* up to 1 KiB */
 #define POOLED_MAX 1024u
 #define FIRST_CHUNK 4096u
-#define LARGEST_CHUNK ((uint32_t)256 * 1024)
+#define LARGEST_CHUNK ((uint32_t)4 << 20)
+#define HUGE_PAGE ((uintptr_t)2 << 20)
 #define LINE 64u
 
 struct slab_chunk {
 	struct slab_chunk *next;
+	void *block;
 };
+
+void *
+large_allocate(uint64_t size, void **block)
+{
+	if (size < HUGE_PAGE)
+		return *block = memory_allocate_zeroed(size);
+	*block = memory_allocate_zeroed(size + HUGE_PAGE);
+	if (*block == NULL)
+		return NULL;
+	uintptr_t start = ((uintptr_t)*block + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+	madvise((void *)start, size / HUGE_PAGE * HUGE_PAGE,
+			MADV_HUGEPAGE); /* without it all works, at a page fault a row */
+	return (void *)start;
+}
 
 uint64_t
 slab_piece_size(uint64_t size)
@@ -37,14 +55,16 @@ static int
 add_chunk(struct slab *slab, uint32_t class)
 {
 	uint32_t size = slab->chunk_size[class] == 0 ? FIRST_CHUNK : slab->chunk_size[class];
-	struct slab_chunk *chunk = memory_allocate(sizeof(*chunk) + LINE + size);
-	if (chunk == NULL)
+	struct slab_chunk *chunk = memory_allocate(sizeof(*chunk));
+	char *pieces = chunk == NULL ? NULL : large_allocate((uint64_t)size + LINE, &chunk->block);
+	if (pieces == NULL) {
+		memory_release(chunk);
 		return 0;
+	}
 	chunk->next = slab->chunks;
 	slab->chunks = chunk;
-	uintptr_t start = ((uintptr_t)(chunk + 1) + LINE - 1) / LINE * LINE;
-	slab->next[class] = (char *)start;
-	slab->end[class] = (char *)start + size;
+	slab->next[class] = pieces + (LINE - (uintptr_t)pieces % LINE) % LINE;
+	slab->end[class] = slab->next[class] + size;
 	slab->chunk_size[class] = size < LARGEST_CHUNK ? size * 2 : size;
 	return 1;
 }
@@ -92,6 +112,7 @@ slab_destroy(struct slab *slab)
 {
 	for (struct slab_chunk *chunk = slab->chunks, *next; chunk != NULL; chunk = next) {
 		next = chunk->next;
+		memory_release(chunk->block);
 		memory_release(chunk);
 	}
 	*slab = (struct slab){ 0 };

@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "state/internal.h"
 
-#define GROUP 32u /* rows whose memory is asked for at once */
+#define GROUP 16u /* rows whose memory is asked for at once */
 #define SLOT_MAX ((uint32_t)1 << 20)
 
 /* One call: which rows of which batch. */
@@ -140,7 +140,7 @@ task_state_destroy(task_state *t)
 	timers_destroy(t);
 	release_large_pieces(t);
 	slab_destroy(&t->slab);
-	memory_release(t->cells);
+	memory_release(t->cells_block);
 	memory_release(t->dirty.items);
 	memory_release(t->gone.items);
 	memory_release(t->loading.items);
@@ -200,22 +200,63 @@ name_of(const struct access *a, uint32_t i)
 	return name;
 }
 
-/* Names of up to GROUP rows from `first` on, with their cells and entries on the way into the cache. */
-static uint32_t
-name_rows(const struct access *a, uint32_t first, struct entry_name *names)
+/*
+ * The rows of a call in groups, three of them under way at a time: one whose cells are asked for, one whose entries are, and one that
+ * can be worked on with both in the cache. A row costs two cache misses, and this is what they overlap with.
+ */
+struct rows {
+	const struct access *access;
+	uint32_t named;   /* rows whose cells are asked for */
+	uint32_t fetched; /* rows whose entries are */
+	uint32_t given;
+	struct entry_name names[4 * GROUP]; /* a ring */
+};
+
+static void
+name_group(struct rows *r)
 {
+	const struct access *a = r->access;
 	const task_state *t = a->t;
-	uint32_t count = a->count - first < GROUP ? a->count - first : GROUP;
-	for (uint32_t i = 0; i < count; i++) {
-		names[i] = name_of(a, first + i);
-		__builtin_prefetch(&t->cells[names[i].hash & t->mask]);
+	uint32_t end = a->count - r->named < GROUP ? a->count : r->named + GROUP;
+	for (; r->named < end; r->named++) {
+		struct entry_name *name = &r->names[r->named % (4 * GROUP)];
+		*name = name_of(a, r->named);
+		__builtin_prefetch(&t->cells[name->hash & t->mask]);
 	}
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t cell = t->cells[names[i].hash & t->mask];
-		if (cell != 0)
-			__builtin_prefetch(cell_entry(cell), 1);
+}
+
+static void
+fetch_group(struct rows *r)
+{
+	const task_state *t = r->access->t;
+	uint32_t end = r->named - r->fetched < GROUP ? r->named : r->fetched + GROUP;
+	for (; r->fetched < end; r->fetched++) {
+		uint64_t cell = t->cells[r->names[r->fetched % (4 * GROUP)].hash & t->mask];
+		__builtin_prefetch(cell_entry(cell), 1); /* 0 does no harm */
 	}
-	return count;
+}
+
+static inline void
+start_rows(struct rows *r, const struct access *a)
+{
+	r->access = a;
+	r->named = r->fetched = r->given = 0;
+	name_group(r);
+	name_group(r);
+	fetch_group(r);
+}
+
+/* The next row's name, its memory on the way; r->given counts them. NULL: no more. */
+static inline const struct entry_name *
+next_row(struct rows *r)
+{
+	if (r->given == r->access->count)
+		return NULL;
+	if (r->given % GROUP == 0) {
+		name_group(r);
+		fetch_group(r);
+	}
+	return &r->names[r->given++ % (4 * GROUP)];
 }
 
 static flow_status
@@ -392,27 +433,26 @@ find_slots(const struct access *a, int create, void **slots, uint8_t *created)
 {
 	task_state *t = a->t;
 	uint8_t fresh = t->lookup ? ENTRY_LOADING : 0;
-	struct entry_name names[GROUP];
+	struct rows rows;
 	uint8_t unused;
-	for (uint32_t first = 0; first < a->count; first += GROUP) {
-		uint32_t count = name_rows(a, first, names);
-		for (uint32_t i = 0; i < count; i++) {
-			uint8_t *made = created == NULL ? &unused : &created[first + i];
-			slots[first + i] = NULL;
-			*made = 0;
-			if (names[i].key.data == NULL)
-				return fail_key(a, a->rows[first + i]);
-			entry *e = entry_find(t, &names[i]);
-			if (e == NULL) {
-				if (!create && !t->lookup)
-					continue;
-				flow_status status = insert(a, &names[i], fresh, &e);
-				if (status != FLOW_OK)
-					return status;
-			}
-			if ((e->flags & ENTRY_LOADING) == 0)
-				slots[first + i] = take_slot(t, e, create, made);
+	const struct entry_name *name;
+	start_rows(&rows, a);
+	for (uint32_t i = 0; (name = next_row(&rows)) != NULL; i++) {
+		uint8_t *made = created == NULL ? &unused : &created[i];
+		slots[i] = NULL;
+		*made = 0;
+		if (name->key.data == NULL)
+			return fail_key(a, a->rows[i]);
+		entry *e = entry_find(t, name);
+		if (e == NULL) {
+			if (!create && !t->lookup)
+				continue;
+			flow_status status = insert(a, name, fresh, &e);
+			if (status != FLOW_OK)
+				return status;
 		}
+		if ((e->flags & ENTRY_LOADING) == 0)
+			slots[i] = take_slot(t, e, create, made);
 	}
 	return FLOW_OK;
 }
@@ -444,17 +484,16 @@ static flow_status
 find_values(const struct access *a)
 {
 	task_state *t = a->t;
-	struct entry_name names[GROUP];
-	for (uint32_t first = 0; first < a->count; first += GROUP) {
-		uint32_t count = name_rows(a, first, names);
-		for (uint32_t i = 0; i < count; i++) {
-			if (names[i].key.data == NULL)
-				return fail_key(a, a->rows[first + i]);
-			entry *e = entry_find(t, &names[i]);
-			flow_status status = e == NULL && t->lookup ? insert(a, &names[i], ENTRY_LOADING, &e) : FLOW_OK;
-			if (status != FLOW_OK)
-				return status;
-		}
+	struct rows rows;
+	const struct entry_name *name;
+	start_rows(&rows, a);
+	for (uint32_t i = 0; (name = next_row(&rows)) != NULL; i++) {
+		if (name->key.data == NULL)
+			return fail_key(a, a->rows[i]);
+		entry *e = entry_find(t, name);
+		flow_status status = e == NULL && t->lookup ? insert(a, name, ENTRY_LOADING, &e) : FLOW_OK;
+		if (status != FLOW_OK)
+			return status;
 	}
 	return FLOW_OK;
 }
@@ -514,14 +553,14 @@ task_state_put(task_state *t, uint32_t index, const flow_batch *batch, const uin
 			   const int64_t *spaces, const flow_slice *values, flow_error *error)
 {
 	struct access a = { t, index, batch, rows, count, spaces, error };
-	struct entry_name names[GROUP];
 	flow_status status = begin(&a, FLOW_STATE_VALUE);
-	for (uint32_t first = 0; first < count && status == FLOW_OK; first += GROUP) {
-		uint32_t named = name_rows(&a, first, names);
-		for (uint32_t i = 0; i < named && status == FLOW_OK; i++)
-			status =
-				names[i].key.data == NULL ? fail_key(&a, rows[first + i]) : put_value(&a, &names[i], values[first + i]);
-	}
+	if (status != FLOW_OK)
+		return status;
+	struct rows walk;
+	const struct entry_name *name;
+	start_rows(&walk, &a);
+	for (uint32_t i = 0; status == FLOW_OK && (name = next_row(&walk)) != NULL; i++)
+		status = name->key.data == NULL ? fail_key(&a, rows[i]) : put_value(&a, name, values[i]);
 	return status;
 }
 
@@ -552,12 +591,13 @@ task_state_remove(task_state *t, uint32_t index, const flow_batch *batch, const 
 				  const int64_t *spaces, flow_error *error)
 {
 	struct access a = { t, index, batch, rows, count, spaces, error };
-	struct entry_name names[GROUP];
 	flow_status status = begin(&a, 0);
-	for (uint32_t first = 0; first < count && status == FLOW_OK; first += GROUP) {
-		uint32_t named = name_rows(&a, first, names);
-		for (uint32_t i = 0; i < named && status == FLOW_OK; i++)
-			status = names[i].key.data == NULL ? fail_key(&a, rows[first + i]) : remove_entry(&a, &names[i]);
-	}
+	if (status != FLOW_OK)
+		return status;
+	struct rows walk;
+	const struct entry_name *name;
+	start_rows(&walk, &a);
+	for (uint32_t i = 0; status == FLOW_OK && (name = next_row(&walk)) != NULL; i++)
+		status = name->key.data == NULL ? fail_key(&a, rows[i]) : remove_entry(&a, name);
 	return status;
 }
