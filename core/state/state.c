@@ -94,12 +94,12 @@ build(task_state *t, const task_state_request *request, flow_error *error)
 	if (status != FLOW_OK)
 		return status;
 	t->settle = memory_allocate_zeroed(sizeof(*t->settle));
-	t->scratch = builder_create(t->pool, 1, 0);
-	if (t->settle == NULL || t->scratch == NULL)
+	if (t->settle == NULL)
 		return out_of_memory(t, error);
 	atomic_init(&t->settle->outstanding, 0);
 	atomic_init(&t->settle->references, 1);
-	if (entries_reserve(t, 1) != FLOW_OK)
+	t->scratch = builder_create(t->pool, 1, 0);
+	if (t->scratch == NULL || entries_reserve(t, 1) != FLOW_OK)
 		return out_of_memory(t, error);
 	return t->lookup ? timers_restore(t, error) : FLOW_OK;
 }

@@ -207,6 +207,10 @@ fake_sync(int descriptor)
 static int
 fake_close(int descriptor)
 {
+	if (descriptors[descriptor - FIRST_DESCRIPTOR] == 0) { /* of a process that a crash ended */
+		errno = EBADF;
+		return -1;
+	}
 	node_of(descriptor)->locked = 0;
 	descriptors[descriptor - FIRST_DESCRIPTOR] = 0;
 	return 0;

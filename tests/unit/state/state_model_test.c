@@ -460,7 +460,7 @@ run(uint64_t seed, uint32_t steps, uint64_t memory_limit)
 static uint32_t
 rounds(void)
 {
-	return getenv("FLOWD_SOAK") == NULL ? 12 : 400;
+	return getenv("FLOWD_SOAK") == NULL ? 6 : 400;
 }
 
 static void
