@@ -234,8 +234,9 @@ function_title(planner *p, const plan_step *step)
 		if ((set->options[i]->flags & FLOW_OPTION_PRIMARY) != 0)
 			value = setting_child(step->group, set->options[i]->name);
 	const char *title = step->step->function;
-	if (scalar_title(value) != NULL)
-		return planner_owned_format(p, "%s %s", title, value->text);
+	const char *scalar = scalar_title(value);
+	if (scalar != NULL)
+		return planner_owned_format(p, "%s %s", title, scalar);
 	for (size_t i = 0; value != NULL && i < value->child_count; i++) {
 		const setting *child = value->children[i];
 		const char *word = child->name != NULL ? child->name : scalar_title(child);

@@ -80,7 +80,9 @@ plan_projection(planner *p)
 		const plan_edge *edge = &pl->edges[i - 1];
 		add_needs(&pl->operators[edge->to], pl->operators[edge->from].schema[0], needs[edge->to], needs[edge->from]);
 	}
-	for (uint32_t i = 0; i < pl->operator_count && !p->failed; i++)
-		if (pl->operators[i].kind == OPERATOR_SOURCE && pl->operators[i].schema[0]->kind == FLOW_KIND_RECORD)
-			keep_fields(p, &pl->operators[i], needs[i]);
+	for (uint32_t i = 0; i < pl->operator_count && !p->failed; i++) {
+		const plan_operator *o = &pl->operators[i];
+		if (o->kind == OPERATOR_SOURCE && o->schema[0] != NULL && o->schema[0]->kind == FLOW_KIND_RECORD)
+			keep_fields(p, o, needs[i]);
+	}
 }

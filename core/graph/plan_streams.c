@@ -154,18 +154,24 @@ close_serde(void *owner)
 	open->ops->close(open->instance);
 }
 
+/* The setting, or what it overrides, that no descriptor made; NULL: none. */
+static const setting *
+foreign_setting(const setting *s)
+{
+	while (s != NULL && s->layer != LAYER_FILE && s->layer != LAYER_JOB && s->layer != LAYER_COMMAND)
+		s = s->overrode;
+	return s;
+}
+
 /* Serdes belong to the application. Reports those of other layers, also where they are overridden. */
 static int
 refuse_foreign_serde(planner *p, const setting *s)
 {
-	int refused = 0;
-	for (const setting *at = s; at != NULL && !refused; at = at->overrode) {
-		if (at->layer != LAYER_FILE && at->layer != LAYER_JOB && at->layer != LAYER_COMMAND)
-			continue;
-		problem_at(p->problems, at,
+	const setting *foreign = foreign_setting(s);
+	if (foreign != NULL)
+		problem_at(p->problems, foreign,
 				   "the serde of an input or output is set in the application only, not by configuration");
-		refused = 1;
-	}
+	int refused = foreign != NULL;
 	for (size_t i = 0; i < s->child_count && !refused; i++)
 		refused = refuse_foreign_serde(p, s->children[i]);
 	return refused;
