@@ -7,5 +7,6 @@
 #include "flow/flow.h"
 
 extern const flow_component table_component;
+extern const flow_component system_component;
 
 #endif
