@@ -107,6 +107,22 @@ make_decimal(struct key_reader *r, const char *digits, uint64_t count, int64_t s
 	return FLOW_OK;
 }
 
+/* A number of 20 digits before the point may be below 2^64: then its key has the other form. Below zero the number rounded down
+ * counts, so -(2^64 - 1) with a fraction is huge. */
+static int
+is_huge(const char *digits, uint64_t count, uint64_t exponent, int negative)
+{
+	char first[20];
+	uint64_t whole;
+	memset(first, '0', sizeof(first));
+	memcpy(first, digits, count < sizeof(first) ? count : sizeof(first));
+	if (exponent != sizeof(first))
+		return exponent > sizeof(first);
+	if (flow_parse_uint64(flow_slice_make(first, sizeof(first)), &whole) != FLOW_OK)
+		return 1;
+	return negative && whole == UINT64_MAX && count > sizeof(first);
+}
+
 static flow_status
 read_huge(struct key_reader *r, int negative, flow_value *value)
 {
@@ -120,7 +136,7 @@ read_huge(struct key_reader *r, int negative, flow_value *value)
 	if (status != FLOW_OK)
 		return status;
 	exponent ^= negative ? 0xFFFFFFFFu : 0;
-	if (count == 0 || digits[0] == '0' || exponent < 20)
+	if (count == 0 || digits[0] == '0' || !is_huge(digits, count, exponent, negative))
 		return FLOW_E_CORRUPT;
 	return make_decimal(r, digits, count, (int64_t)count - (int64_t)exponent, negative, value);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "flow_sdk/text.h"
 #include "flow_sdk/time.h"
 
 #define MESSAGE_MAX 4096
@@ -100,23 +101,13 @@ put_text(struct line *line, const char *text)
 	put(line, text, strlen(text));
 }
 
-/* Length of the well-formed UTF-8 sequence at `text`, which ends with a NUL; 0: there is none. */
+/* Length of the UTF-8 sequence at `text`, which ends with a NUL; 0: there is none. */
 static size_t
-utf8_length(const unsigned char *text)
+utf8_length(const char *text)
 {
-	size_t length = text[0] < 0x80   ? 1
-					: text[0] < 0xC2 ? 0
-					: text[0] < 0xE0 ? 2
-					: text[0] < 0xF0 ? 3
-					: text[0] < 0xF5 ? 4
-									 : 0;
-	for (size_t i = 1; i < length; i++)
-		if ((text[i] & 0xC0) != 0x80)
-			return 0;
-	if ((text[0] == 0xE0 && text[1] < 0xA0) || (text[0] == 0xED && text[1] > 0x9F) ||
-		(text[0] == 0xF0 && text[1] < 0x90) || (text[0] == 0xF4 && text[1] > 0x8F))
-		return 0;
-	return length;
+	unsigned char c = (unsigned char)text[0];
+	size_t length = c < 0x80 ? 1 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : 4;
+	return strnlen(text, length) == length && flow_utf8_check(text, length) == length ? length : 0;
 }
 
 /* Control characters never reach the log as they are: they would forge lines or steer the terminal. */
@@ -126,7 +117,7 @@ put_escaped(struct line *line, const char *text, int quotes)
 	char escaped[8];
 	for (const char *at = text; *at != '\0';) {
 		unsigned char c = (unsigned char)*at;
-		size_t length = utf8_length((const unsigned char *)at);
+		size_t length = utf8_length(at);
 		if (quotes && (c == '"' || c == '\\'))
 			put(line, escaped, (size_t)snprintf(escaped, sizeof(escaped), "\\%c", c));
 		else if (c == '\n')

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/schema_node.h"
 #include "base/value.h"
+#include "flow_sdk/text.h"
 
 #define FIRST_PIECE 1024u
 #define LARGEST_PIECE 16384u
@@ -255,8 +256,11 @@ const flow_schema *
 schema_with_nullable(const flow_schema *schema, int nullable)
 {
 	nullable = nullable != 0;
-	if (flow_schema_nullable(schema) == nullable || schema->kind == FLOW_KIND_NULL)
+	int only_null = schema->kind == FLOW_KIND_NULL || (schema->kind == FLOW_KIND_UNION && schema->branch_count == 0);
+	if (flow_schema_nullable(schema) == nullable || only_null)
 		return schema_retain(schema);
+	if (schema->kind == FLOW_KIND_UNION && schema->branch_count == 1) /* [T] and null is T? */
+		return schema_with_nullable(schema->branches[0], nullable);
 	const struct schema_node *node = (const struct schema_node *)schema;
 	if (node->group == NULL)
 		return schema_of_kind(schema->kind, nullable);
@@ -295,6 +299,8 @@ check_specs(const flow_field_spec *const *specs, uint32_t count, flow_error *err
 		flow_slice name = specs[i]->name;
 		if (name.size == 0)
 			return error_set(error, FLOW_E_ARGUMENT, "record: field %u has no name", i);
+		if (flow_utf8_check(name.data, name.size) != name.size)
+			return error_set(error, FLOW_E_ARGUMENT, "record: the name of field %u is not UTF-8", i);
 		if (specs[i]->schema == NULL)
 			return error_set(error, FLOW_E_ARGUMENT, "record: field '%.*s' has no type", (int)name.size, name.data);
 		for (uint32_t j = 0; j < i; j++)

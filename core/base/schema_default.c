@@ -4,6 +4,7 @@
 
 #include "base/schema_print.h"
 #include "flow_sdk/number.h"
+#include "flow_sdk/text.h"
 
 /* Bytes as code points U+0000 to U+00FF. */
 static void
@@ -75,11 +76,9 @@ put_uuid(struct schema_sink *sink, const flow_schema *schema, const flow_value *
 		put_bytes(sink, flow_value_slice(value));
 		return;
 	}
-	schema_put_text(sink, "\"");
-	for (int i = 0; i < 16; i++)
-		schema_put_format(sink, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
-						  (unsigned char)value->as.text[i]);
-	schema_put_text(sink, "\"");
+	char text[FLOW_UUID_TEXT];
+	flow_print_uuid(value->as.text, text);
+	schema_put_string(sink, flow_slice_make(text, sizeof(text)));
 }
 
 static void

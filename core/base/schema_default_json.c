@@ -4,6 +4,7 @@
 
 #include "base/schema_json.h"
 #include "flow_sdk/number.h"
+#include "flow_sdk/text.h"
 
 struct reading {
 	flow_builder *memory;
@@ -151,16 +152,9 @@ read_text(struct reading *r, const flow_schema *schema, json_t *json, flow_value
 	return FLOW_OK;
 }
 
-static int
-hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
-}
-
 static flow_status
 read_uuid(struct reading *r, const flow_schema *schema, json_t *json, flow_value *value)
 {
-	static const char expected[] = "a uuid is expected, like 00112233-4455-6677-8899-aabbccddeeff";
 	flow_slice bytes;
 	if (schema->name.size != 0) {
 		flow_status status = read_sized_bytes(r, schema, json, &bytes);
@@ -168,21 +162,12 @@ read_uuid(struct reading *r, const flow_schema *schema, json_t *json, flow_value
 			*value = flow_text(FLOW_UUID, bytes.data, 16);
 		return status;
 	}
-	if (!json_is_string(json) || json_string_length(json) != 36)
-		return misfit(r, expected);
-	const char *text = json_string_value(json);
 	char *uuid = flow_builder_alloc(r->memory, 16);
 	if (uuid == NULL)
 		return FLOW_E_MEMORY;
-	for (int i = 0; i < 16; i++, text += 2) {
-		if (i == 4 || i == 6 || i == 8 || i == 10)
-			if (*text++ != '-')
-				return misfit(r, expected);
-		int high = hex_digit(text[0]), low = hex_digit(text[1]);
-		if (high < 0 || low < 0)
-			return misfit(r, expected);
-		uuid[i] = (char)(high << 4 | low);
-	}
+	if (!json_is_string(json) ||
+		flow_parse_uuid(flow_slice_make(json_string_value(json), json_string_length(json)), uuid) != FLOW_OK)
+		return misfit(r, "a uuid is expected, like 00112233-4455-6677-8899-aabbccddeeff");
 	*value = flow_text(FLOW_UUID, uuid, 16);
 	return FLOW_OK;
 }

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/schema_node.h"
 #include "flow_sdk/number.h"
+#include "flow_sdk/text.h"
 
 struct type_reader {
 	flow_slice text;
@@ -355,6 +356,10 @@ schema_parse_type(flow_slice text, flow_error *error)
 	if (text.size > SCHEMA_TEXT_MAX) {
 		error_set(error, FLOW_E_LIMIT, "type: the text has %llu bytes; at most %u are read",
 				  (unsigned long long)text.size, SCHEMA_TEXT_MAX);
+		return NULL;
+	}
+	if (text.size != 0 && flow_utf8_check(text.data, text.size) != text.size) {
+		error_set(error, FLOW_E_CONFIG, "type: the text is not UTF-8");
 		return NULL;
 	}
 	struct type_reader reader = { .text = text, .group = schema_group_create(), .error = error };

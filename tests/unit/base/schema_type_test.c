@@ -110,6 +110,7 @@ what_is_no_type_is_refused_with_its_place(void **state)
 		{ "record(a)", "a field" },
 		{ "record(a:int", "character 13" },
 		{ "int64??", "the end" },
+		{ "enum(a\xff)", "not UTF-8" },
 		{ "map<string,int>", "'>'" },
 	};
 	for (size_t i = 0; i < FLOW_COUNT(texts); i++) {
