@@ -1,9 +1,9 @@
 /*
- * base/io.h - files, behind one table of calls so that tests can inject every fault a disk has: a full one, a short write, a
- * failed or lost sync, a crash between any two calls.
+ * base/io.h - files, behind one table of calls so that tests can inject every fault a disk has: a full one, a short
+ * write, a failed or lost sync, a crash between any two calls.
  *
- * The calls are those of POSIX: -1 and errno on failure, descriptors are ints. Code of the core that must survive a crash uses
- * io_calls() and the helpers below, never open() and rename() themselves.
+ * The calls are those of POSIX: -1 and errno on failure, descriptors are ints. Code of the core that must survive a
+ * crash uses io_calls() and the helpers below, never open() and rename() themselves.
  *
  * Threads: all are [any]; io_use only while nothing else does I/O. Errors: the helpers name the path and the reason.
  */
@@ -31,7 +31,8 @@ typedef struct io_ops {
 	int (*remove_directory)(const char *path);
 	int (*lock)(int descriptor); /* exclusive, without waiting; EWOULDBLOCK: somebody else has it. Ends with close */
 	int (*exists)(const char *path); /* 1 or 0; -1: cannot tell */
-	/* The names in a folder, each with a NUL behind it, into `memory`; NULL and errno on failure. Without "." and "..". */
+	/* The names in a folder, each with a NUL behind it, into `memory`; NULL and errno on failure. Without "." and "..".
+	 * */
 	char *(*list)(const char *path, arena *memory, size_t *count);
 } io_ops;
 
@@ -43,8 +44,8 @@ void io_use(const io_ops *ops);
 flow_status io_read_file(const char *path, uint64_t limit, arena *memory, flow_slice *content, flow_error *error);
 /* Writes all bytes, however many calls it takes. -1 and errno on failure. */
 int io_write_all(int descriptor, const void *data, size_t size);
-/* The file has this content or, on failure and after a crash, what it had before: written beside it ("<path>.new"), synced,
- * renamed, and the folder synced. A failure of that last sync is a failure: the outcome is then unknown. */
+/* The file has this content or, on failure and after a crash, what it had before: written beside it ("<path>.new"),
+ * synced, renamed, and the folder synced. A failure of that last sync is a failure: the outcome is then unknown. */
 flow_status io_replace_file(const char *path, flow_slice content, flow_error *error);
 /* The folder and its parents; each new one is synced into its parent. */
 flow_status io_make_directories(const char *path, flow_error *error);

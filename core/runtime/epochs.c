@@ -212,9 +212,11 @@ epoch_complete(runtime *run, flow_error *error)
 		status = tables_flush(run, error);
 	if (status == FLOW_OK && !crash_here(CRASH_BEFORE_WRITE, &status, error))
 		status = checkpoint_write(run->store, &c.record, c.deltas, c.delta_count, one_phase_output(run) != NULL, error);
-	release_deltas(&c, run->topology->task_count);
+	if (one_phase_output(run) == NULL)
+		release_deltas(&c, run->topology->task_count);
 	if (status == FLOW_OK && !crash_here(CRASH_AFTER_WRITE, &status, error))
 		status = commit_all(run, &c, error);
+	release_deltas(&c, run->topology->task_count); /* a pending epoch's: the store has it only now */
 	int committed = status == FLOW_OK && !run->restore;
 	if (committed) {
 		delete_used(run, &c);

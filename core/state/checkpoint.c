@@ -1,8 +1,10 @@
 /*
- * The checkpoint store (state/checkpoint.h): records in one file or in the store component, and the rules of their order.
+ * The checkpoint store (state/checkpoint.h): records in one file or in the store component, and the rules of their
+ * order.
  *
- * Both ways hold the same: the applied record, perhaps a pending one, and whether the applied one's handles are committed. They
- * differ in how a change of these reaches the disk: as one new file, or as one synced batch of the store.
+ * Both ways hold the same: the applied record, perhaps a pending one, and whether the applied one's handles are
+ * committed. They differ in how a change of these reaches the disk: as one new file, or as one synced batch of the
+ * store.
  */
 #include "state/checkpoint.h"
 

@@ -1,20 +1,22 @@
 /*
  * state/checkpoint.h - the checkpoint store of a job: one state directory, one process, one atomic write per epoch.
  *
- * Layout of the state directory: LOCK (pid of the owner, flock), FORMAT (version, job, run id), and either CHECKPOINT (jobs without
- * keyed state: one file, replaced atomically with sync, checksummed) or store/ (the store component: space 0 keyed state and
- * timers, space 1 the records below, spaces 2 and 3 puts and deletes that are pending). tables/<name>/ belong to local tables.
- * A job that gets its first keyed state takes its CHECKPOINT along into the store; the way back needs `fresh`.
+ * Layout of the state directory: LOCK (pid of the owner, flock), FORMAT (version, job, run id), and either CHECKPOINT
+ * (jobs without keyed state: one file, replaced atomically with sync, checksummed) or store/ (the store component:
+ * space 0 keyed state and timers, space 1 the records below, spaces 2 and 3 puts and deletes that are pending).
+ * tables/<name>/ belong to local tables. A job that gets its first keyed state takes its CHECKPOINT along into the
+ * store; the way back needs `fresh`.
  *
- * A checkpoint record: format version, plan's state id with names for a readable difference, epoch, run id, positions (input,
- * partition id, position bytes, decoder state, ended), watermarks, prepared handles (output, task, bytes), flags (final, finished);
- * CRC32C at the end. Handles are committed after it is durable; checkpoint_mark_committed records that.
+ * A checkpoint record: format version, plan's state id with names for a readable difference, epoch, run id, positions
+ * (input, partition id, position bytes, decoder state, ended), watermarks, prepared handles (output, task, bytes),
+ * flags (final, finished); CRC32C at the end. Handles are committed after it is durable; checkpoint_mark_committed
+ * records that.
  *
- * With a one-phase sink the record and deltas of N go to a pending area first (checkpoint_write with pending 1), are applied when
- * the sink has committed (checkpoint_apply), or dropped (checkpoint_drop).
+ * With a one-phase sink the record and deltas of N go to a pending area first (checkpoint_write with pending 1), are
+ * applied when the sink has committed (checkpoint_apply), or dropped (checkpoint_drop).
  *
- * After a failed write it is unknown what is on disk: every further call fails until checkpoint_load, which reads it again (and
- * opens the store anew: destroy all task states and release all deltas before).
+ * After a failed write it is unknown what is on disk: every further call fails until checkpoint_load, which reads it
+ * again (and opens the store anew: destroy all task states and release all deltas before).
  *
  * Threads: the control thread. All calls may block.
  */
@@ -30,7 +32,7 @@ typedef struct checkpoint_position {
 	flow_slice input;     /* stream id */
 	flow_slice partition; /* its id */
 	flow_slice position;
-	flow_slice decoder;   /* saved decoder state; empty: none */
+	flow_slice decoder; /* saved decoder state; empty: none */
 	uint32_t ended;
 } checkpoint_position;
 
@@ -74,7 +76,7 @@ typedef struct checkpoint {
 
 typedef struct checkpoint_store_request {
 	const char *directory;
-	const char *job;
+	const char *job;             /* NULL: whichever the directory is of, for tools; FLOW_E_NOT_FOUND if there is none */
 	const flow_component *store; /* NULL: a job without keyed state */
 	const flow_options *store_options;
 	const flow_host *host;
@@ -82,21 +84,23 @@ typedef struct checkpoint_store_request {
 	uint32_t fresh; /* discard what is there */
 } checkpoint_store_request;
 
-/* Creates the directory, locks it (FLOW_E_LOCKED names the owner's pid), opens or makes the store. A directory of another job or a
- * newer format is FLOW_E_CONFLICT, also with `fresh`. Component and options are used until the store is closed. */
+/* Creates the directory, locks it (FLOW_E_LOCKED names the owner's pid), opens or makes the store. A directory of
+ * another job or a newer format is FLOW_E_CONFLICT, also with `fresh`. Component and options are used until the store
+ * is closed. */
 flow_status checkpoint_store_open(const checkpoint_store_request *request, checkpoint_store **store, flow_error *error);
 void checkpoint_store_close(checkpoint_store *store);
 const state_backend *checkpoint_store_backend(const checkpoint_store *store); /* ops NULL: none */
-const uint8_t *checkpoint_store_run_id(const checkpoint_store *store);         /* 16 bytes, random, made with the state */
+const uint8_t *checkpoint_store_run_id(const checkpoint_store *store); /* 16 bytes, random, made with the state */
 
-/* The last applied one, and a pending one (each NULL: none); they live until the next call. A damaged record is FLOW_E_CORRUPT with
- * file and offset. */
+/* The last applied one, and a pending one (each NULL: none); they live until the next call. A damaged record is
+ * FLOW_E_CORRUPT with file and offset. */
 flow_status checkpoint_load(checkpoint_store *store, const checkpoint **applied, const checkpoint **pending,
-                            flow_error *error);
-/* One atomic, synced write of record and deltas; the store fills in the run id. `pending` 1: into the pending area. Epochs grow;
- * FLOW_E_CONFLICT while an epoch is pending or the applied one has handles that are not recorded as committed. */
-flow_status checkpoint_write(checkpoint_store *store, const checkpoint *record, state_delta *const *deltas, uint64_t delta_count,
-                             int pending, flow_error *error);
+							flow_error *error);
+/* One atomic, synced write of record and deltas; the store fills in the run id. `pending` 1: into the pending area.
+ * Epochs grow; FLOW_E_CONFLICT while an epoch is pending or the applied one has handles that are not recorded as
+ * committed. */
+flow_status checkpoint_write(checkpoint_store *store, const checkpoint *record, state_delta *const *deltas,
+							 uint64_t delta_count, int pending, flow_error *error);
 flow_status checkpoint_apply(checkpoint_store *store, flow_error *error); /* pending -> applied, synced */
 flow_status checkpoint_drop(checkpoint_store *store, flow_error *error);  /* pending away, synced */
 /* Records that the applied one's handles are committed; `finished` 1: the job is done. */
@@ -106,8 +110,8 @@ flow_status checkpoint_drop_state(checkpoint_store *store, const char *name, flo
 /* Discards everything, local tables included (close them before); a new run id. */
 flow_status checkpoint_reset(checkpoint_store *store, flow_error *error);
 
-/* Encoding of the record, for the fuzzer and `flowd state ls`. Decoding checks every length; texts of the record point into
- * `bytes`, the rest lies in `memory`. */
+/* Encoding of the record, for the fuzzer and `flowd state ls`. Decoding checks every length; texts of the record point
+ * into `bytes`, the rest lies in `memory`. */
 flow_status checkpoint_encode(const checkpoint *record, flow_buffer *buffer);
 flow_status checkpoint_decode(flow_slice bytes, arena *memory, const checkpoint **record, flow_error *error);
 

@@ -1,6 +1,6 @@
 /*
- * state/checkpoint_file.h - the file CHECKPOINT of a job without keyed state: magic, sizes, the applied record, the pending one,
- * CRC32C of all before it. For checkpoint.c.
+ * state/checkpoint_file.h - the file CHECKPOINT of a job without keyed state: magic, sizes, the applied record, the
+ * pending one, CRC32C of all before it. For checkpoint.c.
  */
 #ifndef STATE_CHECKPOINT_FILE_H
 #define STATE_CHECKPOINT_FILE_H

@@ -1,8 +1,8 @@
 /*
  * Freezing: the dirty entries of a task as writes for the store, copied once, so that the task goes on at once.
  *
- * Threads: task_state_freeze on the task's thread; the delta then belongs to the control thread. Its release tells the task, by
- * one atomic counter, that the store has what was in it.
+ * Threads: task_state_freeze on the task's thread; the delta then belongs to the control thread. Its release tells the
+ * task, by one atomic counter, that the store has what was in it.
  */
 #include <stdlib.h>
 

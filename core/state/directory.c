@@ -33,12 +33,15 @@ make_paths(state_directory *d, const char *path, const char *job, flow_error *er
 	d->checkpoint_path = arena_format(d->memory, "%s/CHECKPOINT", path);
 	d->store_path = arena_format(d->memory, "%s/store", path);
 	d->tables_path = arena_format(d->memory, "%s/tables", path);
-	d->job = arena_copy_text(d->memory, job);
+	d->job = arena_copy_text(d->memory, job == NULL ? "" : job);
 	if (d->path == NULL || d->lock_path == NULL || d->format_path == NULL || d->checkpoint_path == NULL ||
 		d->store_path == NULL || d->tables_path == NULL || d->job == NULL)
 		return out_of_memory(error);
-	if (strpbrk(job, "\r\n") != NULL)
+	if (strpbrk(d->job, "\r\n") != NULL)
 		return error_set(error, FLOW_E_ARGUMENT, "state directory %s: the job's name has a line break", path);
+	if (job == NULL && io_calls()->exists(d->format_path) == 0)
+		return error_set(error, FLOW_E_NOT_FOUND, "state directory %s: there is no state of a job", path);
+	d->any_job = job == NULL;
 	return FLOW_OK;
 }
 
@@ -142,7 +145,9 @@ parse_format(state_directory *d, char *text, flow_error *error)
 	const char *job = take_line(&text, "job");
 	if (job == NULL)
 		return damaged(d, 3, error);
-	if (strcmp(job, d->job) != 0)
+	if (d->any_job)
+		d->job = job;
+	else if (strcmp(job, d->job) != 0)
 		return error_set(error, FLOW_E_CONFLICT,
 						 "state directory %s: it belongs to job '%s', not to '%s'; choose another with --state-dir",
 						 d->path, job, d->job);

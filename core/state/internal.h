@@ -1,11 +1,13 @@
 /*
  * state/internal.h - what the files of this room share: entries, the map that finds them, and the task's state.
  *
- * An entry is one (state, key, space) with its content. Entries lie in slabs and never move; the map is open addressing over
- * 8-byte cells, each 16 bits of the hash and the entry's address, so that a look-up of a batch costs two prefetched cache lines a row.
+ * An entry is one (state, key, space) with its content. Entries lie in slabs and never move; the map is open addressing
+ * over 8-byte cells, each 16 bits of the hash and the entry's address, so that a look-up of a batch costs two
+ * prefetched cache lines a row.
  *
- * An entry is present or absent, and clean or dirty (changed since the last freeze). A clean one may be forgotten once the delta
- * that it was last in has reached the store ("settled"): present ones when memory is short, absent ones at the next call.
+ * An entry is present or absent, and clean or dirty (changed since the last freeze). A clean one may be forgotten once
+ * the delta that it was last in has reached the store ("settled"): present ones when memory is short, absent ones at
+ * the next call.
  *
  * Threads: all of this belongs to the task's thread; only state_delta and its `settle` counter cross over.
  */
@@ -69,7 +71,8 @@ struct slab {
 	uint64_t used; /* bytes of pieces in use */
 };
 
-/* Zeroed memory, on huge pages where it is large: a map of random places wants few of them. *block is what to release. */
+/* Zeroed memory, on huge pages where it is large: a map of random places wants few of them. *block is what to release.
+ * */
 void *large_allocate(uint64_t size, void **block);
 void *slab_allocate(struct slab *slab, uint64_t size); /* 16-byte aligned; NULL: out of memory */
 void slab_release(struct slab *slab, void *piece, uint64_t size);

@@ -1,6 +1,6 @@
 /*
- * A checkpoint record as bytes (state/checkpoint.h). Little-endian: "FLCK", version, epoch, run id, number of key groups, flags,
- * four counts, the entries, CRC32C of all before it. A text is its size (u32) and its bytes.
+ * A checkpoint record as bytes (state/checkpoint.h). Little-endian: "FLCK", version, epoch, run id, number of key
+ * groups, flags, four counts, the entries, CRC32C of all before it. A text is its size (u32) and its bytes.
  */
 #include <string.h>
 

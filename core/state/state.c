@@ -201,8 +201,9 @@ name_of(const struct access *a, uint32_t i)
 }
 
 /*
- * The rows of a call in groups, three of them under way at a time: one whose cells are asked for, one whose entries are, and one that
- * can be worked on with both in the cache. A row costs two cache misses, and this is what they overlap with.
+ * The rows of a call in groups, three of them under way at a time: one whose cells are asked for, one whose entries
+ * are, and one that can be worked on with both in the cache. A row costs two cache misses, and this is what they
+ * overlap with.
  */
 struct rows {
 	const struct access *access;

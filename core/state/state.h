@@ -1,14 +1,15 @@
 /*
  * state/state.h - keyed state and timers of one task, and the store that holds checkpoints.
  *
- * A task's state is a hash map of entries over the checkpoint store: reads fill it, writes mark entries dirty. At a barrier
- * state_freeze() copies the dirty entries (and timers) into one delta, in time proportional to what changed; the task goes on at
- * once. The checkpoint room writes the deltas of all tasks, positions and handles as one atomic, synced batch. Clean entries are a
- * cache and are evicted over the task's share of the memory budget; when the dirty ones alone exceed it, state_pressed() asks
- * for an early checkpoint.
+ * A task's state is a hash map of entries over the checkpoint store: reads fill it, writes mark entries dirty. At a
+ * barrier state_freeze() copies the dirty entries (and timers) into one delta, in time proportional to what changed;
+ * the task goes on at once. The checkpoint room writes the deltas of all tasks, positions and handles as one atomic,
+ * synced batch. Clean entries are a cache and are evicted over the task's share of the memory budget; when the dirty
+ * ones alone exceed it, state_pressed() asks for an early checkpoint.
  *
- * Entry key in the store: state id (u32 big-endian), key group (u16 big-endian), canonical key bytes length (u32 big-endian), key
- * bytes, space (i64 big-endian, sign flipped). So a key group of a state is one range, and rescaling reads ranges.
+ * Entry key in the store: state id (u32 big-endian), key group (u16 big-endian), canonical key bytes length (u32
+ * big-endian), key bytes, space (i64 big-endian, sign flipped); timers have their time as the space and one byte with
+ * their kind behind it. So a key group of a state is one range, and rescaling reads ranges.
  *
  * Threads: a task_state belongs to its task; checkpoint_* to the control thread.
  */
@@ -37,45 +38,53 @@ typedef struct task_state_request {
 	uint32_t state_count;
 	uint32_t first_group, last_group, group_count;
 	uint64_t memory_limit; /* bytes; 0: none */
-	uint32_t restored; /* the store may hold entries: look there on a miss. 0: everything is new, a miss is final */
+	uint32_t restored;     /* the store may hold entries: look there on a miss. 0: everything is new, a miss is final */
 } task_state_request;
 
 flow_status task_state_create(const task_state_request *request, task_state **state, flow_error *error);
 void task_state_destroy(task_state *state);
 
 /* The calls behind flow_context_ops; batches must have key_hash and key_bytes columns. */
-flow_status task_state_slots(task_state *state, uint32_t index, const flow_batch *batch, const uint32_t *rows, uint32_t count,
-                             const int64_t *spaces, int create, void **slots, uint8_t *created, flow_error *error);
-flow_status task_state_get(task_state *state, uint32_t index, const flow_batch *batch, const uint32_t *rows, uint32_t count,
-                           const int64_t *spaces, flow_slice *values, flow_error *error);
-flow_status task_state_put(task_state *state, uint32_t index, const flow_batch *batch, const uint32_t *rows, uint32_t count,
-                           const int64_t *spaces, const flow_slice *values, flow_error *error);
-flow_status task_state_remove(task_state *state, uint32_t index, const flow_batch *batch, const uint32_t *rows, uint32_t count,
-                              const int64_t *spaces, flow_error *error);
+flow_status task_state_slots(task_state *state, uint32_t index, const flow_batch *batch, const uint32_t *rows,
+							 uint32_t count, const int64_t *spaces, int create, void **slots, uint8_t *created,
+							 flow_error *error);
+flow_status task_state_get(task_state *state, uint32_t index, const flow_batch *batch, const uint32_t *rows,
+						   uint32_t count, const int64_t *spaces, flow_slice *values, flow_error *error);
+flow_status task_state_put(task_state *state, uint32_t index, const flow_batch *batch, const uint32_t *rows,
+						   uint32_t count, const int64_t *spaces, const flow_slice *values, flow_error *error);
+flow_status task_state_remove(task_state *state, uint32_t index, const flow_batch *batch, const uint32_t *rows,
+							  uint32_t count, const int64_t *spaces, flow_error *error);
 /* Every key with state in this task, in batches of key rows. */
 flow_status task_state_each_key(task_state *state, const flow_schema *key_schema,
-                                flow_status (*visit)(void *self, const flow_batch *keys, flow_error *error), void *self,
-                                flow_error *error);
+								flow_status (*visit)(void *self, const flow_batch *keys, flow_error *error), void *self,
+								flow_error *error);
 
-flow_status task_timers_register(task_state *state, uint32_t kind, const flow_batch *batch, const uint32_t *rows, uint32_t count,
-                                 const int64_t *times, flow_error *error);
-flow_status task_timers_delete(task_state *state, uint32_t kind, const flow_batch *batch, const uint32_t *rows, uint32_t count,
-                               const int64_t *times, flow_error *error);
-/* Takes up to a batch of timers of `kind` with time <= `now`, ascending by time (equal times: by key bytes); *due NULL: none. The
- * batch has key, key_hash, key_bytes and timestamp columns. */
-flow_status task_timers_due(task_state *state, uint32_t kind, int64_t now, const flow_schema *key_schema, flow_batch **due,
-                            flow_error *error);
+flow_status task_timers_register(task_state *state, uint32_t kind, const flow_batch *batch, const uint32_t *rows,
+								 uint32_t count, const int64_t *times, flow_error *error);
+flow_status task_timers_delete(task_state *state, uint32_t kind, const flow_batch *batch, const uint32_t *rows,
+							   uint32_t count, const int64_t *times, flow_error *error);
+/* Takes up to a batch of timers of `kind` with time <= `now`, ascending by time (equal times: by key bytes); *due NULL:
+ * none. The batch has key, key_hash, key_bytes and timestamp columns. */
+flow_status task_timers_due(task_state *state, uint32_t kind, int64_t now, const flow_schema *key_schema,
+							flow_batch **due, flow_error *error);
 /* Earliest timer of `kind`; INT64_MAX: none. */
 int64_t task_timers_next(const task_state *state, uint32_t kind);
 
-/* The changes since the last freeze. */
+/* The changes since the last freeze. Of this and every other call: after FLOW_E_MEMORY the state can only be destroyed.
+ * */
 flow_status task_state_freeze(task_state *state, state_delta **delta, flow_error *error);
+/* True when what changed alone takes half of memory_limit (freezing copies it): ask for an early checkpoint. */
 int task_state_pressed(const task_state *state);
 uint64_t task_state_bytes(const task_state *state);
 uint64_t task_state_entries(const task_state *state);
 
-/* Appends the delta's writes to an array that grows (for one flow_store_ops.write over all tasks). Slices point into it. */
-flow_status state_delta_writes(const state_delta *delta, flow_store_write **writes, uint64_t *count, uint64_t *capacity);
+/* Appends the delta's writes to an array that grows (for one flow_store_ops.write over all tasks). Slices point into
+ * it. */
+flow_status state_delta_writes(const state_delta *delta, flow_store_write **writes, uint64_t *count,
+							   uint64_t *capacity);
+/* [any] Tells the task that the store has what is in it, so that it may forget it and look there: call it when the
+ * delta's epoch is applied (not while it is pending), or when the task's state will not be used any more. The task may
+ * be gone. NULL is allowed. */
 void state_delta_release(state_delta *delta);
 
 #endif

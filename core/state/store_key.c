@@ -1,6 +1,6 @@
 /*
- * Keys of entries in the store (state/state.h): state id, key group, length of the key, key, space; timers have their kind behind
- * it. Big-endian, so that a key group of a state is one range.
+ * Keys of entries in the store (state/state.h): state id, key group, length of the key, key, space; timers have their
+ * kind behind it. Big-endian, so that a key group of a state is one range.
  */
 #include "base/error.h"
 #include "state/internal.h"

@@ -1,8 +1,9 @@
 /*
- * Timers: entries of the map like all state, so that they are found, frozen and written the same way, and all of them in memory.
+ * Timers: entries of the map like all state, so that they are found, frozen and written the same way, and all of them
+ * in memory.
  *
- * Those of one time share a bucket; buckets are found by their time and stand in a heap, earliest first. A window's end has one
- * bucket for all keys, so registering is an append and firing a sort of what fires.
+ * Those of one time share a bucket; buckets are found by their time and stand in a heap, earliest first. A window's end
+ * has one bucket for all keys, so registering is an append and firing a sort of what fires.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /*
- * Component kind `table`: rows in the memory of this process. Shards by the keys' hash, each with a lock that a call takes once for
- * all its rows there; rows are kept as bytes, so one is one allocation and a read is one copy.
+ * Component kind `table`: rows in the memory of this process. Shards by the keys' hash, each with a lock that a call
+ * takes once for all its rows there; rows are kept as bytes, so one is one allocation and a read is one copy.
  */
 #include "flow_sdk/plugin.h"
 #include "flow_sdk/row.h"

@@ -1,7 +1,9 @@
 /*
- * One shard of a memory table: a hash map from key bytes to row bytes (flow_sdk/row.h) with a lock that a call takes once.
+ * One shard of a memory table: a hash map from key bytes to row bytes (flow_sdk/row.h) with a lock that a call takes
+ * once.
  *
- * Ownership: a shard owns copies of keys and rows. Threads: the caller holds `lock`, for reading in shard_find, else for writing.
+ * Ownership: a shard owns copies of keys and rows. Threads: the caller holds `lock`, for reading in shard_find, else
+ * for writing.
  */
 #ifndef MEMORY_TABLE_SHARD_H
 #define MEMORY_TABLE_SHARD_H

@@ -255,14 +255,15 @@ make_options(database *d, const flow_options *options, const flow_store_info *in
 	rocksdb_writeoptions_set_sync(d->synced, 1);
 }
 
-/* Writes of the store come in the order of their keys within a prefix (a key group of a state): remembering where the last one of a
- * prefix went saves RocksDB most of its search. The C interface knows this option by its text only. */
+/* Writes of the store come in the order of their keys within a prefix (a key group of a state): remembering where the
+ * last one of a prefix went saves RocksDB most of its search. The C interface knows this option by its text only. */
 static flow_status
 set_hints(database *d, flow_error *error)
 {
 	char *message = NULL;
 	rocksdb_options_t *with_hints = rocksdb_options_create();
-	rocksdb_get_options_from_string(d->options, "memtable_insert_with_hint_prefix_extractor=fixed:6", with_hints, &message);
+	rocksdb_get_options_from_string(d->options, "memtable_insert_with_hint_prefix_extractor=fixed:6", with_hints,
+									&message);
 	if (message != NULL) {
 		rocksdb_options_destroy(with_hints);
 		return database_fail(d, "set its options", message, error);

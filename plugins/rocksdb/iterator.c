@@ -84,7 +84,8 @@ grow(flow_store_iterator *it, uint64_t more)
 	return FLOW_OK;
 }
 
-/* Copies the pair at the iterator behind the run. The slices get sizes now and addresses when the run no longer moves. */
+/* Copies the pair at the iterator behind the run. The slices get sizes now and addresses when the run no longer moves.
+ * */
 static flow_status
 take_pair(flow_store_iterator *it, flow_slice *key, flow_slice *value)
 {

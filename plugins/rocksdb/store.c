@@ -47,7 +47,8 @@ compare(flow_slice a, flow_slice b)
 	return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
 }
 
-/* RocksDB has no "to the end": deletes up to the last key that is there or that the batch has put so far, then that key. */
+/* RocksDB has no "to the end": deletes up to the last key that is there or that the batch has put so far, then that
+ * key. */
 static void
 delete_to_end(const database *d, rocksdb_writebatch_t *batch, const flow_store_write *writes, uint64_t index)
 {

@@ -1,6 +1,6 @@
 /*
- * Component kind `table`: rows on local disk. Space 0 holds rows under their canonical keys, space 1 the schemas, so that a
- * table that is opened again knows what its rows are.
+ * Component kind `table`: rows on local disk. Space 0 holds rows under their canonical keys, space 1 the schemas, so
+ * that a table that is opened again knows what its rows are.
  *
  * Puts and deletes of several tasks go side by side; an update reads and writes, so it has the table for itself.
  */

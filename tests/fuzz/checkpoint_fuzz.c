@@ -1,5 +1,5 @@
-/* Any bytes as a checkpoint file and as a checkpoint record, with the checksums made right so that the search gets behind them: decoded or
- * refused; what is decoded encodes to the same bytes. */
+/* Any bytes as a checkpoint file and as a checkpoint record, with the checksums made right so that the search gets
+ * behind them: decoded or refused; what is decoded encodes to the same bytes. */
 #include "fuzz/fuzz.h"
 
 #include <stdlib.h>

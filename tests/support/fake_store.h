@@ -1,6 +1,6 @@
 /*
- * support/fake_store.h - a store component in memory for tests: what was written outlives close, so a test plays restarts; writes can be
- * made to fail, and looking up can be counted.
+ * support/fake_store.h - a store component in memory for tests: what was written outlives close, so a test plays
+ * restarts; writes can be made to fail, and looking up can be counted.
  *
  * Threads: the test's.
  */

@@ -1,4 +1,5 @@
-/* The store component over a real folder: order, atomic batches, snapshots, iterators, copies, and what its failures say. */
+/* The store component over a real folder: order, atomic batches, snapshots, iterators, copies, and what its failures
+ * say. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>

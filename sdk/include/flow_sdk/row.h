@@ -1,6 +1,6 @@
 /*
- * flow_sdk/row.h - rows as bytes, for tables that keep them: self-describing, compact, lossless, and safe to read from a damaged
- * file. The form is private to the table that wrote it; FLOW_ROW_FORMAT is its version and its first byte.
+ * flow_sdk/row.h - rows as bytes, for tables that keep them: self-describing, compact, lossless, and safe to read from
+ * a damaged file. The form is private to the table that wrote it; FLOW_ROW_FORMAT is its version and its first byte.
  *
  * Threads: [any]; nothing here keeps state.
  */
@@ -20,12 +20,12 @@ extern "C" {
 uint64_t flow_row_size(const flow_value *row);
 /* Writes the row and returns the end. `to` has flow_row_size() bytes. */
 char *flow_row_write(const flow_value *row, char *to);
-/* Reads a row back. Texts of the row point into `bytes`, everything else lies in `memory`. FLOW_E_CORRUPT: these bytes are no row
- * of this format; FLOW_E_MEMORY. */
+/* Reads a row back. Texts of the row point into `bytes`, everything else lies in `memory`. FLOW_E_CORRUPT: these bytes
+ * are no row of this format; FLOW_E_MEMORY. */
 flow_status flow_row_read(flow_slice bytes, flow_builder *memory, flow_value *row);
 
-/* Applies an update to `row` (of `schema`, a record): *changed is a row in `memory` whose unchanged cells are those of `row`.
- * FLOW_E_TYPE: the update names a field that rows do not have, or one of the two is not a record. */
+/* Applies an update to `row` (of `schema`, a record): *changed is a row in `memory` whose unchanged cells are those of
+ * `row`. FLOW_E_TYPE: the update names a field that rows do not have, or one of the two is not a record. */
 flow_status flow_row_update(const flow_schema *schema, const flow_value *row, const flow_table_update *update,
 							flow_builder *memory, flow_value *changed);
 

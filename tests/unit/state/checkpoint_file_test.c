@@ -216,8 +216,8 @@ given_a_pending_epoch_when_applied_or_dropped_then_it_is_the_one_or_gone(void **
 	checkpoint_store_close(store);
 }
 
-/* Opens, writes epochs 1 and 2, the second one pending and then applied; stops at the first failure. Returns the last epoch that was
- * reported as written. */
+/* Opens, writes epochs 1 and 2, the second one pending and then applied; stops at the first failure. Returns the last
+ * epoch that was reported as written. */
 static uint64_t
 run_epochs(void)
 {
@@ -378,6 +378,26 @@ given_a_directory_in_use_or_of_another_job_when_opened_then_it_is_refused(void *
 }
 
 static void
+given_no_job_when_opened_then_it_is_that_of_the_directory_or_not_found(void **state)
+{
+	(void)state;
+	checkpoint_store *store = NULL;
+	uint64_t size;
+	assert_int_equal(try_open(&store, NULL, 0), FLOW_E_NOT_FOUND);
+	assert_null(fake_disk_content(DIRECTORY "/LOCK", &size));
+	store = open_store();
+	assert_int_equal(write_epoch(store, 1, 0), FLOW_OK);
+	checkpoint_store_close(store);
+	assert_int_equal(try_open(&store, NULL, 0), FLOW_OK);
+	assert_int_equal(applied_epoch(store), 1);
+	assert_int_equal(checkpoint_reset(store, &error), FLOW_OK);
+	checkpoint_store_close(store);
+	store = open_store();
+	assert_int_equal(applied_epoch(store), 0);
+	checkpoint_store_close(store);
+}
+
+static void
 given_a_checkpoint_when_reset_then_it_is_gone_and_the_run_is_another(void **state)
 {
 	(void)state;
@@ -460,6 +480,7 @@ main(void)
 		TEST(given_syncs_that_lie_when_power_fails_then_damage_is_found_and_never_taken_for_a_checkpoint),
 		TEST(given_any_byte_of_the_file_flipped_when_opened_then_it_is_an_error_with_file_and_place),
 		TEST(given_a_directory_in_use_or_of_another_job_when_opened_then_it_is_refused),
+		TEST(given_no_job_when_opened_then_it_is_that_of_the_directory_or_not_found),
 		TEST(given_a_checkpoint_when_reset_then_it_is_gone_and_the_run_is_another),
 		TEST(given_a_record_that_was_cut_or_changed_when_decoded_then_it_is_corrupt),
 		TEST(given_too_little_memory_when_used_then_it_is_reported_and_the_disk_is_whole),

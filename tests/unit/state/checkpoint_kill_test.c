@@ -1,8 +1,9 @@
 /*
- * kill -9 at random moments of a process that writes one epoch after the other into a real RocksDB: what comes back is one whole epoch, not
- * older than what was reported.
+ * kill -9 at random moments of a process that writes one epoch after the other into a real RocksDB: what comes back is
+ * one whole epoch, not older than what was reported.
  *
- * In epoch N every key's slot holds N, so a mixture of two epochs shows. Every third epoch is pending before it is applied.
+ * In epoch N every key's slot holds N, so a mixture of two epochs shows. Every third epoch is pending before it is
+ * applied.
  */
 #include <fcntl.h>
 #include <poll.h>

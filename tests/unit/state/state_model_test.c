@@ -1,6 +1,7 @@
 /*
- * Random calls on keyed state and timers against a naive model: slots, values, removals, timers, freezes that take a while, epochs that
- * are pending, applied or dropped, restarts with another number of tasks, and memory so short that entries are evicted.
+ * Random calls on keyed state and timers against a naive model: slots, values, removals, timers, freezes that take a
+ * while, epochs that are pending, applied or dropped, restarts with another number of tasks, and memory so short that
+ * entries are evicted.
  */
 #include <setjmp.h>
 #include <stdarg.h>
