@@ -208,6 +208,8 @@ read_positions(struct reader *r, checkpoint *record)
 		entries[i].input = read_text(r);
 		entries[i].partition = read_text(r);
 		entries[i].position = read_text(r);
+		if (entries[i].position.size == 0)
+			entries[i].position.data = NULL; /* none known yet: reading starts where it would anew */
 		entries[i].decoder = read_text(r);
 		entries[i].ended = read_u32(r);
 	}
