@@ -25,18 +25,18 @@ typedef struct basic_serde {
 } basic_serde;
 
 flow_status basic_decoder_open(flow_serde *serde, const flow_decoder_request *request, flow_decoder **decoder,
-                               flow_error *error);
+							   flow_error *error);
 flow_status basic_decode(flow_decoder *decoder, flow_window *window, flow_builder *builder, flow_error *error);
-flow_status basic_decode_rows(flow_decoder *decoder, const flow_batch *raw, uint32_t first, uint32_t *next, flow_builder *builder,
-                              uint32_t *source_rows, flow_error *error);
+flow_status basic_decode_rows(flow_decoder *decoder, const flow_batch *raw, uint32_t first, uint32_t *next,
+							  flow_builder *builder, uint32_t *source_rows, flow_error *error);
 flow_status basic_save(flow_decoder *decoder, flow_slice *state, flow_error *error);
 flow_status basic_restore(flow_decoder *decoder, flow_slice state, flow_error *error);
 void basic_decoder_close(flow_decoder *decoder);
 
 flow_status basic_check_encodable(flow_serde *serde, const flow_schema *schema, flow_error *error);
 flow_status basic_encoder_open(flow_serde *serde, const flow_schema *schema, flow_encoder **encoder, flow_error *error);
-flow_status basic_encode(flow_encoder *encoder, const flow_batch *batch, int use_key, flow_buffer *buffer, uint64_t *ends,
-                         flow_status *statuses, flow_error *error);
+flow_status basic_encode(flow_encoder *encoder, const flow_batch *batch, int use_key, flow_buffer *buffer,
+						 uint64_t *ends, flow_status *statuses, flow_error *error);
 void basic_encoder_close(flow_encoder *encoder);
 
 #endif

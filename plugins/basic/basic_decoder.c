@@ -61,18 +61,20 @@ basic_restore(flow_decoder *d, flow_slice state, flow_error *error)
 }
 
 static flow_status
-reject(const struct flow_decoder *d, flow_builder *builder, flow_status status, flow_slice raw, int64_t ordinal, uint64_t line)
+reject(const struct flow_decoder *d, flow_builder *builder, flow_status status, flow_slice raw, int64_t ordinal,
+	   uint64_t line)
 {
 	char reason[160];
 	char type[64];
 	flow_type_text(d->serde->host, d->serde->text, type, sizeof(type));
 	if (status == FLOW_E_LIMIT)
-		snprintf(reason, sizeof(reason), "the text is longer than max_record (%llu bytes)", (unsigned long long)d->serde->max_record);
+		snprintf(reason, sizeof(reason), "the text is longer than max_record (%llu bytes)",
+				 (unsigned long long)d->serde->max_record);
 	else if (d->serde->text->kind == FLOW_KIND_STRING)
 		snprintf(reason, sizeof(reason), "the text is not valid UTF-8");
 	else
 		snprintf(reason, sizeof(reason), "%llu bytes that %s %s", (unsigned long long)raw.size,
-		         status == FLOW_E_RANGE ? "do not fit" : "are not of type", type);
+				 status == FLOW_E_RANGE ? "do not fit" : "are not of type", type);
 	flow_rejection rejection = { .struct_size = FLOW_SIZEOF(flow_rejection), .status = status };
 	rejection.reason = flow_slice_of(reason);
 	rejection.raw = raw;
@@ -181,7 +183,7 @@ take_record(const basic_serde *s, flow_slice bytes, flow_builder *builder, flow_
 			return FLOW_E_DECODE;
 		uint64_t number = read_number(bytes.data, size);
 		*value = flow_cell(s->kind == BASIC_FLOAT64 ? FLOW_FLOAT64 : FLOW_INT64,
-		                   s->kind == BASIC_INT32 ? (int64_t)(int32_t)(uint32_t)number : (int64_t)number);
+						   s->kind == BASIC_INT32 ? (int64_t)(int32_t)(uint32_t)number : (int64_t)number);
 		return FLOW_OK;
 	}
 	default:
@@ -191,10 +193,11 @@ take_record(const basic_serde *s, flow_slice bytes, flow_builder *builder, flow_
 
 flow_status
 basic_decode_rows(flow_decoder *d, const flow_batch *raw, uint32_t first, uint32_t *next, flow_builder *builder,
-                  uint32_t *source_rows, flow_error *error)
+				  uint32_t *source_rows, flow_error *error)
 {
 	uint32_t i = first;
-	flow_status status = i < raw->selected_count ? builder->ops->keep(builder, raw) : FLOW_OK; /* texts stay where they are */
+	flow_status status =
+		i < raw->selected_count ? builder->ops->keep(builder, raw) : FLOW_OK; /* texts stay where they are */
 	for (; status == FLOW_OK && i < raw->selected_count && !flow_builder_full(builder); i++) {
 		uint32_t row = flow_row(raw, i);
 		flow_value value = flow_null();

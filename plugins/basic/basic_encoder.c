@@ -32,13 +32,15 @@ basic_check_encodable(flow_serde *serde, const flow_schema *schema, flow_error *
 	if (s->kind == BASIC_LINES && schema->kind == FLOW_KIND_RECORD && schema->field_count == 1)
 		value = schema->fields[0]->schema;
 	else if (s->kind == BASIC_LINES)
-		return flow_fail(s->host, error, FLOW_E_TYPE, "lines are written from records of one string field; choose it with a step `project`");
+		return flow_fail(s->host, error, FLOW_E_TYPE,
+						 "lines are written from records of one string field; choose it with a step `project`");
 	if (takes_kind(s, value))
 		return FLOW_OK;
 	char from[128];
 	char to[64];
 	return flow_fail(s->host, error, FLOW_E_TYPE, "values of type %s cannot be written as %s; convert them with cast()",
-	                 flow_type_text(s->host, value, from, sizeof(from)), flow_type_text(s->host, s->text, to, sizeof(to)));
+					 flow_type_text(s->host, value, from, sizeof(from)),
+					 flow_type_text(s->host, s->text, to, sizeof(to)));
 }
 
 flow_status
@@ -124,8 +126,8 @@ put_line(flow_buffer *buffer, const flow_value *value)
 }
 
 flow_status
-basic_encode(flow_encoder *e, const flow_batch *batch, int use_key, flow_buffer *buffer, uint64_t *ends, flow_status *statuses,
-             flow_error *error)
+basic_encode(flow_encoder *e, const flow_batch *batch, int use_key, flow_buffer *buffer, uint64_t *ends,
+			 flow_status *statuses, flow_error *error)
 {
 	const basic_serde *s = e->serde;
 	const flow_value *column = use_key ? batch->key : batch->value;

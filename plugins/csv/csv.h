@@ -18,8 +18,8 @@ typedef struct csv_format {
 	char escape;  /* 0: none */
 	char comment; /* 0: none */
 	int header;
-	uint64_t max_record; /* bytes without the line's end */
-	flow_slice tokens[CSV_MAX_TOKENS]; /* texts that mean null */
+	uint64_t max_record;                  /* bytes without the line's end */
+	flow_slice tokens[CSV_MAX_TOKENS];    /* texts that mean null */
 	uint64_t token_heads[CSV_MAX_TOKENS]; /* their first 8 bytes, zeros behind */
 	uint32_t token_count;
 	uint64_t token_sizes; /* bit n: there is a token of n bytes (bit 63: of 63 or more) */
@@ -33,7 +33,6 @@ typedef struct csv_serde {
 	const flow_schema *schema;   /* what decoding gives, once it is known */
 } csv_serde;
 
-
 /* Is the text one of the tokens? 8 bytes can be read from `text` on, whatever its size. */
 static inline int
 csv_is_token(const csv_format *format, const char *text, uint64_t size)
@@ -46,7 +45,7 @@ csv_is_token(const csv_format *format, const char *text, uint64_t size)
 		head &= (1ull << (8 * size)) - 1;
 	for (uint32_t i = 0; i < format->token_count; i++)
 		if (head == format->token_heads[i] && size == format->tokens[i].size &&
-		    (size <= 8 || memcmp(text, format->tokens[i].data, size) == 0))
+			(size <= 8 || memcmp(text, format->tokens[i].data, size) == 0))
 			return 1;
 	return 0;
 }
@@ -56,16 +55,16 @@ csv_is_token(const csv_format *format, const char *text, uint64_t size)
 /* Finds delimiters, line feeds and `third` (an escape character, or the delimiter again) in data[0 .. size), of which at least 64
  * bytes behind the end can be read. Writes their offsets + `base` ascending to `positions` (size + 64 entries), returns how many.
  * *high becomes non-zero if a byte is not ASCII. */
-typedef uint32_t (*csv_indexer)(const char *data, uint32_t size, uint32_t base, char delimiter, char third, uint32_t *positions,
-                                uint64_t *high);
+typedef uint32_t (*csv_indexer)(const char *data, uint32_t size, uint32_t base, char delimiter, char third,
+								uint32_t *positions, uint64_t *high);
 /* The fastest one for this processor; `plain`: the one in C. */
 csv_indexer csv_indexer_choose(int plain);
 
 /* --- csv_line.c: one record, cut simply (headers) -------------------------------------------------------------------- */
 
 #define CSV_LINE_WHOLE 0
-#define CSV_LINE_CUT 1    /* more bytes are needed */
-#define CSV_LINE_OPEN 2   /* a quote is not closed */
+#define CSV_LINE_CUT 1  /* more bytes are needed */
+#define CSV_LINE_OPEN 2 /* a quote is not closed */
 #define CSV_LINE_MEMORY 3
 
 typedef struct csv_line {
@@ -81,10 +80,10 @@ void csv_line_release(csv_line *line);
 /* Bytes in front of the header that are no record: a byte order mark, comments, empty lines; *lines counts line feeds in them. */
 uint64_t csv_skip_to_header(const csv_format *format, flow_slice data, uint64_t *lines);
 
-/* --- csv_reader.c, csv_writer.c -------------------------------------------------------------------------------------- */
+/* --- csv_decoder.c, csv_reader.c, csv_writer.c -------------------------------------------------------------------------------------- */
 
 flow_status csv_decoder_open(flow_serde *serde, const flow_decoder_request *request, flow_decoder **decoder,
-                             flow_error *error);
+							 flow_error *error);
 flow_status csv_decode(flow_decoder *decoder, flow_window *window, flow_builder *builder, flow_error *error);
 flow_status csv_save(flow_decoder *decoder, flow_slice *state, flow_error *error);
 flow_status csv_restore(flow_decoder *decoder, flow_slice state, flow_error *error);
@@ -94,7 +93,7 @@ flow_status csv_check_encodable(flow_serde *serde, const flow_schema *schema, fl
 flow_status csv_encoder_open(flow_serde *serde, const flow_schema *schema, flow_encoder **encoder, flow_error *error);
 flow_status csv_begin(flow_encoder *encoder, flow_buffer *buffer, flow_error *error);
 flow_status csv_encode(flow_encoder *encoder, const flow_batch *batch, int use_key, flow_buffer *buffer, uint64_t *ends,
-                       flow_status *statuses, flow_error *error);
+					   flow_status *statuses, flow_error *error);
 void csv_encoder_close(flow_encoder *encoder);
 
 #endif

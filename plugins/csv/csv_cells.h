@@ -25,7 +25,8 @@ csv_short_digits(const char *text, uint64_t size, uint64_t *number)
 		return 0;
 	digits = digits * 10 + (digits >> 8); /* pairs */
 	*number = (((digits & 0x000000FF000000FFull) * 0x000F424000000064ull) +
-	           ((digits >> 16 & 0x000000FF000000FFull) * 0x0000271000000001ull)) >> 32;
+			   ((digits >> 16 & 0x000000FF000000FFull) * 0x0000271000000001ull)) >>
+			  32;
 	return 1;
 }
 
@@ -56,7 +57,9 @@ csv_usual_integer(const char *text, uint64_t size, int64_t *number)
 static inline int
 csv_usual_float(const char *text, uint64_t size, double *number)
 {
-	static const double powers[] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15 };
+	static const double powers[] = {
+		1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15
+	};
 	const char *end = text + size;
 	int negative = size != 0 && text[0] == '-';
 	text += negative;

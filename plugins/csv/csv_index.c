@@ -9,7 +9,8 @@
 #endif
 
 static uint32_t
-index_plain(const char *data, uint32_t size, uint32_t base, char delimiter, char third, uint32_t *positions, uint64_t *high)
+index_plain(const char *data, uint32_t size, uint32_t base, char delimiter, char third, uint32_t *positions,
+			uint64_t *high)
 {
 	uint32_t count = 0;
 	unsigned char any = 0;
@@ -47,7 +48,8 @@ valid_bits(uint32_t left)
 #if defined(__x86_64__)
 
 static uint32_t
-index_sse2(const char *data, uint32_t size, uint32_t base, char delimiter, char third, uint32_t *positions, uint64_t *high)
+index_sse2(const char *data, uint32_t size, uint32_t base, char delimiter, char third, uint32_t *positions,
+		   uint64_t *high)
 {
 	const __m128i delimiters = _mm_set1_epi8(delimiter);
 	const __m128i thirds = _mm_set1_epi8(third);
@@ -59,7 +61,7 @@ index_sse2(const char *data, uint32_t size, uint32_t base, char delimiter, char 
 		for (int i = 0; i < 4; i++) {
 			__m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(data + at + 16 * i));
 			__m128i hits = _mm_or_si128(_mm_cmpeq_epi8(bytes, delimiters),
-			                            _mm_or_si128(_mm_cmpeq_epi8(bytes, thirds), _mm_cmpeq_epi8(bytes, feeds)));
+										_mm_or_si128(_mm_cmpeq_epi8(bytes, thirds), _mm_cmpeq_epi8(bytes, feeds)));
 			map |= (uint64_t)(uint32_t)_mm_movemask_epi8(hits) << (16 * i);
 			upper |= (uint64_t)(uint32_t)_mm_movemask_epi8(bytes) << (16 * i);
 		}
@@ -71,7 +73,8 @@ index_sse2(const char *data, uint32_t size, uint32_t base, char delimiter, char 
 }
 
 __attribute__((target("avx2,bmi,popcnt"))) static uint32_t
-index_avx2(const char *data, uint32_t size, uint32_t base, char delimiter, char third, uint32_t *positions, uint64_t *high)
+index_avx2(const char *data, uint32_t size, uint32_t base, char delimiter, char third, uint32_t *positions,
+		   uint64_t *high)
 {
 	const __m256i delimiters = _mm256_set1_epi8(delimiter);
 	const __m256i thirds = _mm256_set1_epi8(third);
@@ -80,11 +83,14 @@ index_avx2(const char *data, uint32_t size, uint32_t base, char delimiter, char 
 	for (uint32_t at = 0; at < size; at += 64) {
 		__m256i low = _mm256_loadu_si256((const __m256i *)(const void *)(data + at));
 		__m256i top = _mm256_loadu_si256((const __m256i *)(const void *)(data + at + 32));
-		__m256i low_hits = _mm256_or_si256(_mm256_cmpeq_epi8(low, delimiters),
-		                                   _mm256_or_si256(_mm256_cmpeq_epi8(low, thirds), _mm256_cmpeq_epi8(low, feeds)));
-		__m256i top_hits = _mm256_or_si256(_mm256_cmpeq_epi8(top, delimiters),
-		                                   _mm256_or_si256(_mm256_cmpeq_epi8(top, thirds), _mm256_cmpeq_epi8(top, feeds)));
-		uint64_t map = (uint32_t)_mm256_movemask_epi8(low_hits) | (uint64_t)(uint32_t)_mm256_movemask_epi8(top_hits) << 32;
+		__m256i low_hits =
+			_mm256_or_si256(_mm256_cmpeq_epi8(low, delimiters),
+							_mm256_or_si256(_mm256_cmpeq_epi8(low, thirds), _mm256_cmpeq_epi8(low, feeds)));
+		__m256i top_hits =
+			_mm256_or_si256(_mm256_cmpeq_epi8(top, delimiters),
+							_mm256_or_si256(_mm256_cmpeq_epi8(top, thirds), _mm256_cmpeq_epi8(top, feeds)));
+		uint64_t map = (uint32_t)_mm256_movemask_epi8(low_hits) | (uint64_t)(uint32_t)_mm256_movemask_epi8(top_hits)
+																	  << 32;
 		uint64_t upper = (uint32_t)_mm256_movemask_epi8(low) | (uint64_t)(uint32_t)_mm256_movemask_epi8(top) << 32;
 		uint64_t valid = valid_bits(size - at);
 		*high |= upper & valid;

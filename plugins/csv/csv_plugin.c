@@ -6,54 +6,85 @@
 #include "flow_sdk/plugin.h"
 #include "flow_sdk/text.h"
 
-
 /* --- options --------------------------------------------------------------------------------------------------------- */
 
 static const flow_option option_fields = {
-	.struct_size = FLOW_SIZEOF(flow_option), .type = FLOW_OPTION_MAP, .element = FLOW_OPTION_TYPE, .name = "fields",
-	.doc = "Types of columns by name; a '?' behind a type allows null. Columns that are not named here are strings (nullable if "
-	       "there is a null_token). Without a header it names all columns, in their order.",
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_MAP,
+	.element = FLOW_OPTION_TYPE,
+	.name = "fields",
+	.doc = "Types of columns by name; a '?' behind a type allows null. Columns that are not named here are strings "
+		   "(nullable if "
+		   "there is a null_token). Without a header it names all columns, in their order.",
 	.example = "{ dep_delay = \"int64?\"; time_hour = \"timestamp\"; }",
 };
 static const flow_option option_header = {
-	.struct_size = FLOW_SIZEOF(flow_option), .type = FLOW_OPTION_BOOL, .name = "header", .default_text = "true",
-	.doc = "The first record of each file holds the names of the columns. Without it, and without fields, columns are called "
-	       "column1, column2 and so on.",
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_BOOL,
+	.name = "header",
+	.default_text = "true",
+	.doc = "The first record of each file holds the names of the columns. Without it, and without fields, columns are "
+		   "called "
+		   "column1, column2 and so on.",
 };
 static const flow_option option_delimiter = {
-	.struct_size = FLOW_SIZEOF(flow_option), .type = FLOW_OPTION_STRING, .name = "delimiter", .default_text = ",",
-	.doc = "The character between fields: one ASCII character, or \"\\t\" for a tab.", .example = ";",
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_STRING,
+	.name = "delimiter",
+	.default_text = ",",
+	.doc = "The character between fields: one ASCII character, or \"\\t\" for a tab.",
+	.example = ";",
 };
 static const flow_option option_quote = {
-	.struct_size = FLOW_SIZEOF(flow_option), .type = FLOW_OPTION_STRING, .name = "quote", .default_text = "\"",
-	.doc = "The character around fields that hold delimiters, quotes or line ends; doubled inside of them.", .example = "'",
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_STRING,
+	.name = "quote",
+	.default_text = "\"",
+	.doc = "The character around fields that hold delimiters, quotes or line ends; doubled inside of them.",
+	.example = "'",
 };
 static const flow_option option_escape = {
-	.struct_size = FLOW_SIZEOF(flow_option), .type = FLOW_OPTION_STRING, .name = "escape",
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_STRING,
+	.name = "escape",
 	.doc = "A character that takes the next one literally, inside and outside of quotes. Absent: no character does.",
 	.example = "\\",
 };
 static const flow_option option_comment = {
-	.struct_size = FLOW_SIZEOF(flow_option), .type = FLOW_OPTION_STRING, .name = "comment",
-	.doc = "Lines that start with this character are passed over. Absent: there are no comments.", .example = "#",
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_STRING,
+	.name = "comment",
+	.doc = "Lines that start with this character are passed over. Absent: there are no comments.",
+	.example = "#",
 };
 static const flow_option option_null_token = {
-	.struct_size = FLOW_SIZEOF(flow_option), .type = FLOW_OPTION_LIST, .element = FLOW_OPTION_STRING, .name = "null_token",
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_LIST,
+	.element = FLOW_OPTION_STRING,
+	.name = "null_token",
 	.flags = FLOW_OPTION_OR_ONE,
-	.doc = "Texts that mean null where they are a whole field without quotes; the first one is written. Absent: nothing means null, "
-	       "an empty field is an empty string.",
+	.doc = "Texts that mean null where they are a whole field without quotes; the first one is written. Absent: "
+		   "nothing means null, "
+		   "an empty field is an empty string.",
 	.example = "NA",
 };
 static const flow_option option_max_record = {
-	.struct_size = FLOW_SIZEOF(flow_option), .type = FLOW_OPTION_SIZE, .name = "max_record", .default_text = "16MiB",
-	.minimum = "16", .maximum = "512MiB",
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_SIZE,
+	.name = "max_record",
+	.default_text = "16MiB",
+	.minimum = "16",
+	.maximum = "512MiB",
 	.doc = "The longest record that is read. A quote that is not closed within it is an error, and reading ends.",
 };
 
-static const flow_option *const options[] = { &option_fields, &option_header, &option_delimiter, &option_quote,
-	                                          &option_escape, &option_comment, &option_null_token, &option_max_record, NULL };
+static const flow_option *const options[] = { &option_fields,     &option_header,     &option_delimiter,
+											  &option_quote,      &option_escape,     &option_comment,
+											  &option_null_token, &option_max_record, NULL };
 static const flow_option_set option_set = {
-	.struct_size = FLOW_SIZEOF(flow_option_set), .scope = "", .doc = "Text with one record a line and fields between delimiters.",
+	.struct_size = FLOW_SIZEOF(flow_option_set),
+	.scope = "",
+	.doc = "Text with one record a line and fields between delimiters.",
 	.options = options,
 };
 static const flow_option_set *const option_sets[] = { &option_set, NULL };
@@ -73,8 +104,8 @@ read_character(const flow_host *host, const flow_options *from, const char *name
 	int plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 	if (c <= 0 || plain || c == '\n' || c == '\r' || strchr("+-.", c) != NULL) {
 		flow_fail(host, error, FLOW_E_CONFIG,
-		          "%.*s: %s = \"%.*s\" is not one ASCII character other than letters, digits, + - . and line ends",
-		          (int)value->place.size, value->place.data, name, (int)value->text.size, value->text.data);
+				  "%.*s: %s = \"%.*s\" is not one ASCII character other than letters, digits, + - . and line ends",
+				  (int)value->place.size, value->place.data, name, (int)value->text.size, value->text.data);
 		host->errors->option(error, name);
 		return FLOW_E_CONFIG;
 	}
@@ -100,8 +131,9 @@ read_characters(csv_serde *s, const flow_options *from, flow_error *error)
 	if (f->escape == f->quote)
 		f->escape = 0; /* doubled quotes are understood anyway */
 	if (f->delimiter == f->quote || f->delimiter == f->escape || f->delimiter == f->comment || f->quote == f->comment ||
-	    (f->escape != 0 && f->escape == f->comment))
-		return flow_fail(s->host, error, FLOW_E_CONFIG, "csv: delimiter, quote, escape and comment must be different characters");
+		(f->escape != 0 && f->escape == f->comment))
+		return flow_fail(s->host, error, FLOW_E_CONFIG,
+						 "csv: delimiter, quote, escape and comment must be different characters");
 	return FLOW_OK;
 }
 
@@ -124,9 +156,10 @@ read_tokens(csv_serde *s, const flow_options *from, flow_error *error)
 		flow_slice text = value->entries[i]->value->text;
 		const csv_format *f = &s->format;
 		for (uint64_t k = 0; k < text.size; k++)
-			if (text.data[k] == f->delimiter || text.data[k] == f->quote || text.data[k] == '\n' || text.data[k] == '\r')
-				return flow_fail(s->host, error, FLOW_E_CONFIG, "null_token \"%.*s\" holds a delimiter, quote or line end",
-				                 (int)text.size, text.data);
+			if (text.data[k] == f->delimiter || text.data[k] == f->quote || text.data[k] == '\n' ||
+				text.data[k] == '\r')
+				return flow_fail(s->host, error, FLOW_E_CONFIG,
+								 "null_token \"%.*s\" holds a delimiter, quote or line end", (int)text.size, text.data);
 		if (text.size != 0)
 			memcpy(to, text.data, text.size);
 		memcpy(&s->format.token_heads[s->format.token_count], to, text.size < 8 ? text.size : 8);
@@ -141,7 +174,7 @@ static int
 can_read(const flow_schema *schema)
 {
 	return schema->kind != FLOW_KIND_LIST && schema->kind != FLOW_KIND_MAP && schema->kind != FLOW_KIND_RECORD &&
-	       schema->kind != FLOW_KIND_UNION && schema->kind != FLOW_KIND_NULL;
+		   schema->kind != FLOW_KIND_UNION && schema->kind != FLOW_KIND_NULL;
 }
 
 static flow_status
@@ -156,8 +189,8 @@ read_fields(csv_serde *s, const flow_options *from, flow_error *error)
 	for (uint32_t i = 0; i < s->declared->field_count; i++) {
 		const flow_field *field = s->declared->fields[i];
 		if (!can_read(field->schema))
-			return flow_fail(s->host, error, FLOW_E_CONFIG, "fields.%.*s: a column cannot hold such a type", (int)field->name.size,
-			                 field->name.data);
+			return flow_fail(s->host, error, FLOW_E_CONFIG, "fields.%.*s: a column cannot hold such a type",
+							 (int)field->name.size, field->name.data);
 	}
 	return FLOW_OK;
 }
@@ -208,14 +241,15 @@ check_declared(const csv_serde *s, const flow_schema *schema, flow_error *error)
 			continue;
 		char columns[512];
 		uint64_t size = 0;
-		for (uint32_t k = 0; k < schema->field_count && size + schema->fields[k]->name.size + 3 < sizeof(columns); k++) {
+		for (uint32_t k = 0; k < schema->field_count && size + schema->fields[k]->name.size + 3 < sizeof(columns);
+			 k++) {
 			if (k != 0)
 				columns[size++] = ' ';
 			memcpy(columns + size, schema->fields[k]->name.data, schema->fields[k]->name.size);
 			size += schema->fields[k]->name.size;
 		}
-		return flow_fail(s->host, error, FLOW_E_CONFIG, "fields.%.*s: the header has no such column; it has: %.*s", (int)name.size,
-		                 name.data, (int)size, columns);
+		return flow_fail(s->host, error, FLOW_E_CONFIG, "fields.%.*s: the header has no such column; it has: %.*s",
+						 (int)name.size, name.data, (int)size, columns);
 	}
 	return FLOW_OK;
 }
@@ -225,7 +259,8 @@ static const flow_schema *
 make_schema(const csv_serde *s, const csv_line *line, int named, flow_error *error)
 {
 	const flow_schemas *schemas = (const flow_schemas *)s->host->get_service(FLOW_SERVICE_SCHEMAS);
-	const flow_schema *text = schemas->parse_type(flow_slice_of(s->format.token_count != 0 ? "string?" : "string"), error);
+	const flow_schema *text =
+		schemas->parse_type(flow_slice_of(s->format.token_count != 0 ? "string?" : "string"), error);
 	flow_field_spec *specs = (flow_field_spec *)flow_new(s->host, line->count * sizeof(*specs));
 	const flow_field_spec **pointers = (const flow_field_spec **)flow_new(s->host, line->count * sizeof(*pointers));
 	char *numbered = (char *)flow_new(s->host, (uint64_t)line->count * 24);
@@ -237,10 +272,12 @@ make_schema(const csv_serde *s, const csv_line *line, int named, flow_error *err
 		for (uint32_t i = 0; i < line->count; i++) {
 			flow_slice name = line->fields[i];
 			if (!named || name.size == 0)
-				name = flow_slice_make(numbered + (uint64_t)i * 24, (uint64_t)sprintf(numbered + (uint64_t)i * 24, "column%u", i + 1));
+				name = flow_slice_make(numbered + (uint64_t)i * 24,
+									   (uint64_t)sprintf(numbered + (uint64_t)i * 24, "column%u", i + 1));
 			int32_t declared = s->declared == NULL ? -1 : flow_schema_find(s->declared, name);
-			specs[i] = (flow_field_spec){ .struct_size = FLOW_SIZEOF(flow_field_spec), .name = name,
-				                          .schema = declared < 0 ? text : s->declared->fields[declared]->schema };
+			specs[i] = (flow_field_spec){ .struct_size = FLOW_SIZEOF(flow_field_spec),
+										  .name = name,
+										  .schema = declared < 0 ? text : s->declared->fields[declared]->schema };
 			pointers[i] = &specs[i];
 		}
 		schema = schemas->make_record(flow_slice_make(NULL, 0), pointers, line->count, error);
@@ -256,16 +293,18 @@ static flow_status
 check_names(const csv_serde *s, const csv_line *line, flow_error *error)
 {
 	if (line->count > CSV_MAX_COLUMNS)
-		return flow_fail(s->host, error, FLOW_E_LIMIT, "csv: the first record has %u fields; at most %d columns are read", line->count,
-		                 CSV_MAX_COLUMNS);
+		return flow_fail(s->host, error, FLOW_E_LIMIT,
+						 "csv: the first record has %u fields; at most %d columns are read", line->count,
+						 CSV_MAX_COLUMNS);
 	for (uint32_t i = 0; s->format.header && i < line->count; i++) {
 		flow_slice name = line->fields[i];
 		if (flow_utf8_check(name.data, name.size) != name.size)
-			return flow_fail(s->host, error, FLOW_E_DECODE, "csv: the name of column %u in the header is not valid UTF-8", i + 1);
+			return flow_fail(s->host, error, FLOW_E_DECODE,
+							 "csv: the name of column %u in the header is not valid UTF-8", i + 1);
 		for (uint32_t k = 0; k < i; k++)
 			if (name.size != 0 && flow_slice_equal(name, line->fields[k]))
-				return flow_fail(s->host, error, FLOW_E_DECODE, "csv: column \"%.*s\" stands twice in the header", (int)name.size,
-				                 name.data);
+				return flow_fail(s->host, error, FLOW_E_DECODE, "csv: column \"%.*s\" stands twice in the header",
+								 (int)name.size, name.data);
 	}
 	return FLOW_OK;
 }
@@ -283,8 +322,9 @@ schema_from_sample(csv_serde *s, flow_slice sample, const flow_schema **schema, 
 	if (cut == CSV_LINE_MEMORY)
 		return flow_fail(s->host, error, FLOW_E_MEMORY, "out of memory");
 	if (cut != CSV_LINE_WHOLE)
-		return flow_fail(s->host, error, FLOW_E_DECODE, "csv: line %llu opens a quote that is not closed in the first %llu bytes",
-		                 (unsigned long long)lines + 1, (unsigned long long)sample.size);
+		return flow_fail(s->host, error, FLOW_E_DECODE,
+						 "csv: line %llu opens a quote that is not closed in the first %llu bytes",
+						 (unsigned long long)lines + 1, (unsigned long long)sample.size);
 	flow_status status = check_names(s, &line, error);
 	*schema = status == FLOW_OK ? make_schema(s, &line, s->format.header, error) : NULL;
 	csv_line_release(&line);
@@ -336,14 +376,23 @@ static const flow_serde_ops ops = {
 };
 
 static const flow_component component = {
-	.struct_size = FLOW_SIZEOF(flow_component), .kind = FLOW_SERDE, .flags = FLOW_SERDE_STREAM, .id = "csv",
-	.doc = "Comma-separated values. Reads and writes text files with one record a line, quotes, a header and declared types.",
-	.option_sets = option_sets, .ops = &ops,
+	.struct_size = FLOW_SIZEOF(flow_component),
+	.kind = FLOW_SERDE,
+	.flags = FLOW_SERDE_STREAM,
+	.id = "csv",
+	.doc = "Comma-separated values. Reads and writes text files with one record a line, quotes, a header and declared "
+		   "types.",
+	.option_sets = option_sets,
+	.ops = &ops,
 };
 static const flow_component *const components[] = { &component, NULL };
 
 static const flow_plugin plugin = {
-	.struct_size = FLOW_SIZEOF(flow_plugin), .abi = FLOW_ABI, .id = "csv", .version = "0.1.0", .license = "Apache-2.0",
+	.struct_size = FLOW_SIZEOF(flow_plugin),
+	.abi = FLOW_ABI,
+	.id = "csv",
+	.version = "0.1.0",
+	.license = "Apache-2.0",
 	.components = components,
 };
 

@@ -7,39 +7,13 @@
  */
 #include <stdio.h>
 
-#include "csv.h"
 #include "csv_cells.h"
+#include "csv_decoder.h"
 #include "flow_sdk/plugin.h"
 #include "flow_sdk/text.h"
 
-#define INDEX_BYTES 4096u
 #define WINDOW_MAX (1u << 30) /* positions are uint32 */
 #define NONE UINT32_MAX
-
-/* What to do with a column's text. */
-#define SKIP 0
-#define AS_STRING 1
-#define AS_INTEGER 2
-#define AS_FLOAT 3
-#define AS_OTHER 4
-
-struct column {
-	const flow_schema *schema;
-	uint32_t field;
-	uint8_t action;
-	uint8_t nullable;
-	uint8_t small; /* int32 */
-};
-
-/* What goes into checkpoints; the map of columns follows unless it is the usual one. */
-struct state {
-	uint32_t version;
-	uint8_t header_done;
-	uint8_t ended;
-	uint8_t discarding;
-	uint8_t mapped;
-	uint64_t line;
-};
 
 struct scan {
 	const char *data;
@@ -47,35 +21,19 @@ struct scan {
 	uint32_t indexed;     /* bytes */
 	const uint32_t *next; /* positions not used yet: next .. last */
 	const uint32_t *last;
-	uint64_t high;        /* bytes beyond ASCII in what was indexed since the record began */
+	uint64_t high; /* bytes beyond ASCII in what was indexed since the record began */
 	uint64_t chunk_high;
-};
-
-struct flow_decoder {
-	const csv_serde *serde;
-	const csv_format *format;
-	const flow_schema *schema;
-	csv_indexer index;
-	struct state state;
-	struct column *columns; /* of the file, in its order */
-	uint32_t column_count;
-	int sparse; /* some fields are not read */
-	uint8_t *wanted; /* by field */
-	char *place;
-	uint64_t place_size;
-	char *saved;
-	uint32_t positions[INDEX_BYTES + 64];
 };
 
 /* The record under way. */
 struct record {
 	uint32_t start;
-	uint32_t end;      /* bytes that may be looked at */
-	int over;          /* .. because the record would be too long */
-	int final;         /* nothing follows behind `end` */
-	uint32_t at;       /* behind the last field: at its delimiter or line feed, or `end` */
+	uint32_t end; /* bytes that may be looked at */
+	int over;     /* .. because the record would be too long */
+	int final;    /* nothing follows behind `end` */
+	uint32_t at;  /* behind the last field: at its delimiter or line feed, or `end` */
 	uint32_t fields;
-	uint64_t feeds;    /* line feeds inside of quotes */
+	uint64_t feeds;      /* line feeds inside of quotes */
 	uint64_t open_feeds; /* .. before the quote that is not closed */
 	flow_value *cells;
 	flow_builder *builder;
@@ -93,180 +51,6 @@ struct record {
 #define UNCLOSED 2   /* a quote is open at the end, or where the record became too long */
 #define TOO_LONG 3
 
-/* --- opening --------------------------------------------------------------------------------------------------------- */
-
-static void
-set_column(struct flow_decoder *d, uint32_t column, uint32_t field)
-{
-	const flow_schema *schema = d->schema->fields[field]->schema;
-	struct column *c = &d->columns[column];
-	c->schema = schema;
-	c->field = field;
-	c->nullable = flow_schema_nullable(schema) != 0;
-	c->small = schema->kind == FLOW_KIND_INT32;
-	if (!d->wanted[field])
-		c->action = SKIP;
-	else if (schema->kind == FLOW_KIND_STRING || schema->kind == FLOW_KIND_ANY)
-		c->action = AS_STRING;
-	else if (schema->kind == FLOW_KIND_INT64 || schema->kind == FLOW_KIND_INT32)
-		c->action = AS_INTEGER;
-	else
-		c->action = schema->kind == FLOW_KIND_FLOAT64 ? AS_FLOAT : AS_OTHER;
-}
-
-static void
-set_wanted(struct flow_decoder *d, const flow_decoder_request *request)
-{
-	memset(d->wanted, request->fields == NULL, d->column_count);
-	for (uint64_t i = 0; request->fields != NULL && i < request->field_count; i++)
-		if (request->fields[i] < d->column_count)
-			d->wanted[request->fields[i]] = 1;
-	d->sparse = memchr(d->wanted, 0, d->column_count) != NULL;
-}
-
-flow_status
-csv_decoder_open(flow_serde *serde, const flow_decoder_request *request, flow_decoder **decoder, flow_error *error)
-{
-	const csv_serde *s = (const csv_serde *)serde;
-	const flow_host *host = s->host;
-	if (s->schema == NULL)
-		return flow_fail(host, error, FLOW_E_ARGUMENT, "csv: the columns are not known yet (decoded_schema comes first)");
-	struct flow_decoder *d = (struct flow_decoder *)flow_new(host, sizeof(*d));
-	if (d == NULL)
-		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
-	d->serde = s;
-	d->format = &s->format;
-	d->schema = s->schema;
-	d->column_count = s->schema->field_count;
-	d->index = csv_indexer_choose(0);
-	d->state.version = 1;
-	d->state.line = 1;
-	d->state.header_done = !s->format.header;
-	d->columns = (struct column *)flow_new(host, (d->column_count + 1) * sizeof(*d->columns));
-	d->wanted = (uint8_t *)flow_new(host, d->column_count + 1);
-	d->saved = (char *)flow_new(host, sizeof(struct state) + (uint64_t)d->column_count * 4);
-	d->place = (char *)flow_new(host, request->place.size + 1);
-	if (d->columns == NULL || d->wanted == NULL || d->saved == NULL || d->place == NULL) {
-		csv_decoder_close(d);
-		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
-	}
-	d->place_size = request->place.size;
-	if (d->place_size != 0)
-		memcpy(d->place, request->place.data, d->place_size);
-	set_wanted(d, request);
-	for (uint32_t i = 0; i < d->column_count; i++)
-		set_column(d, i, i);
-	*decoder = d;
-	return FLOW_OK;
-}
-
-void
-csv_decoder_close(flow_decoder *d)
-{
-	const flow_host *host = d->serde->host;
-	host->release(d->columns);
-	host->release(d->wanted);
-	host->release(d->saved);
-	host->release(d->place);
-	host->release(d);
-}
-
-flow_status
-csv_save(flow_decoder *d, flow_slice *state, flow_error *error)
-{
-	(void)error;
-	memcpy(d->saved, &d->state, sizeof(d->state));
-	uint64_t size = sizeof(d->state);
-	if (d->state.mapped) {
-		for (uint32_t i = 0; i < d->column_count; i++)
-			memcpy(d->saved + size + 4 * i, &d->columns[i].field, 4);
-		size += (uint64_t)4 * d->column_count;
-	}
-	*state = flow_slice_make(d->saved, size);
-	return FLOW_OK;
-}
-
-flow_status
-csv_restore(flow_decoder *d, flow_slice state, flow_error *error)
-{
-	const flow_host *host = d->serde->host;
-	struct state s;
-	if (state.size < sizeof(s))
-		return flow_fail(host, error, FLOW_E_CORRUPT, "csv: the saved state of %s is too short", d->place);
-	memcpy(&s, state.data, sizeof(s));
-	if (s.version != 1 || state.size != sizeof(s) + (s.mapped ? (uint64_t)4 * d->column_count : 0))
-		return flow_fail(host, error, FLOW_E_CORRUPT, "csv: the saved state of %s is of another version or other columns",
-		                 d->place);
-	for (uint32_t i = 0; s.mapped && i < d->column_count; i++) {
-		uint32_t field;
-		memcpy(&field, state.data + sizeof(s) + 4 * i, 4);
-		if (field >= d->column_count)
-			return flow_fail(host, error, FLOW_E_CORRUPT, "csv: the saved state of %s names column %u", d->place, field);
-		set_column(d, i, field);
-	}
-	d->state = s;
-	return FLOW_OK;
-}
-
-/* --- the header ------------------------------------------------------------------------------------------------------ */
-
-/* Maps the columns of this file to fields by name: their order may be another one than in the first file. */
-static flow_status
-take_header(struct flow_decoder *d, const csv_line *line, flow_error *error)
-{
-	const flow_host *host = d->serde->host;
-	if (line->count != d->column_count)
-		return flow_fail(host, error, FLOW_E_DECODE, "%s: the header has %u columns where the first file of the stream has %u",
-		                 d->place, line->count, d->column_count);
-	uint8_t *seen = (uint8_t *)d->saved;
-	memset(seen, 0, d->column_count);
-	for (uint32_t i = 0; i < line->count; i++) {
-		int32_t field = flow_schema_find(d->schema, line->fields[i]);
-		if (field < 0 && line->fields[i].size == 0)
-			field = (int32_t)i; /* named by its number */
-		if (field < 0 || seen[field])
-			return flow_fail(host, error, FLOW_E_DECODE, "%s: column \"%.*s\" of the header %s", d->place,
-			                 (int)line->fields[i].size, line->fields[i].data,
-			                 field < 0 ? "is not in the first file of the stream" : "stands twice");
-		seen[field] = 1;
-		d->state.mapped |= (uint32_t)field != i;
-		set_column(d, i, (uint32_t)field);
-	}
-	return FLOW_OK;
-}
-
-static flow_status
-read_header(struct flow_decoder *d, flow_window *window, flow_error *error)
-{
-	const flow_host *host = d->serde->host;
-	uint64_t lines = 0;
-	uint64_t skipped = csv_skip_to_header(d->format, flow_slice_make(window->data, window->size), &lines);
-	flow_slice rest = flow_slice_make(window->data + skipped, window->size - skipped);
-	if (rest.size == 0 || (window->size < 3 && !window->final)) {
-		window->consumed = window->final ? window->size : 0;
-		return FLOW_OK;
-	}
-	csv_line line;
-	int cut = csv_line_cut(d->format, rest, window->final != 0, &line);
-	if (cut == CSV_LINE_MEMORY)
-		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
-	uint64_t size = cut == CSV_LINE_WHOLE ? line.size : rest.size;
-	int over = size > d->format->max_record + 1; /* the line feed does not count */
-	if (cut == CSV_LINE_CUT && !over)
-		return FLOW_OK;
-	flow_status status = FLOW_E_DECODE;
-	if (cut != CSV_LINE_WHOLE || over)
-		flow_fail(host, error, status, "%s:%llu: the header %s", d->place, (unsigned long long)(lines + 1),
-		          over ? "is longer than max_record" : "opens a quote that is not closed");
-	else
-		status = take_header(d, &line, error);
-	window->consumed = skipped + line.size;
-	d->state.line += lines + line.lines;
-	d->state.header_done = status == FLOW_OK;
-	csv_line_release(&line);
-	return status;
-}
-
 /* --- the index ------------------------------------------------------------------------------------------------------- */
 
 static int
@@ -275,10 +59,11 @@ index_more(struct flow_decoder *d, struct scan *s)
 	uint32_t left = s->size - s->indexed;
 	if (left == 0)
 		return 0;
-	uint32_t size = left < INDEX_BYTES ? left : INDEX_BYTES;
+	uint32_t size = left < CSV_INDEX_BYTES ? left : CSV_INDEX_BYTES;
 	char third = d->format->escape != 0 ? d->format->escape : d->format->delimiter;
 	s->chunk_high = 0;
-	uint32_t count = d->index(s->data + s->indexed, size, s->indexed, d->format->delimiter, third, d->positions, &s->chunk_high);
+	uint32_t count =
+		d->index(s->data + s->indexed, size, s->indexed, d->format->delimiter, third, d->positions, &s->chunk_high);
 	s->high |= s->chunk_high;
 	s->next = d->positions;
 	s->last = d->positions + count;
@@ -330,8 +115,8 @@ convert_other(const struct column *c, flow_slice text, struct record *r, flow_va
 
 /* A field's text into its cell. */
 static inline __attribute__((always_inline)) void
-take_field(struct flow_decoder *d, struct scan *s, struct record *r, const struct column *c, const char *text, uint64_t size,
-           int not_null)
+take_field(struct flow_decoder *d, struct scan *s, struct record *r, const struct column *c, const char *text,
+		   uint64_t size, int not_null)
 {
 	flow_value *cell = &r->cells[c->field];
 	flow_status status = FLOW_OK;
@@ -339,7 +124,7 @@ take_field(struct flow_decoder *d, struct scan *s, struct record *r, const struc
 		*cell = flow_null();
 		if (!c->nullable)
 			fault(r, FLOW_E_TYPE, r->fields, "is null, and its type does not allow that (a '?' behind the type does)",
-			      flow_slice_make(text, size));
+				  flow_slice_make(text, size));
 		return;
 	}
 	switch (c->action) {
@@ -347,7 +132,7 @@ take_field(struct flow_decoder *d, struct scan *s, struct record *r, const struc
 		*cell = flow_string(text, (uint32_t)size);
 		if (__builtin_expect(s->high != 0, 0) && flow_utf8_check(text, size) != size)
 			fault(r, FLOW_E_DECODE, r->fields, "is not valid UTF-8 (declare it as bytes to take it as it is)",
-			      flow_slice_make(NULL, 0));
+				  flow_slice_make(NULL, 0));
 		return;
 	case AS_INTEGER: {
 		int64_t number;
@@ -376,8 +161,8 @@ take_field(struct flow_decoder *d, struct scan *s, struct record *r, const struc
 
 /* The same for fields that had quotes or escapes. */
 static __attribute__((noinline)) void
-take_unusual(struct flow_decoder *d, struct scan *s, struct record *r, const struct column *c, const char *text, uint64_t size,
-             int not_null)
+take_unusual(struct flow_decoder *d, struct scan *s, struct record *r, const struct column *c, const char *text,
+			 uint64_t size, int not_null)
 {
 	take_field(d, s, r, c, text, size, not_null);
 }
@@ -420,14 +205,16 @@ undo_escapes(const struct flow_decoder *d, struct record *r, const char *text, u
 /* Position of the closing quote of a field that starts behind `at`, or NONE; *changed: quotes or escapes must be undone.
  * *edge: the last byte is a quote of which only the next byte tells whether it closes. */
 static uint32_t
-find_close(const struct flow_decoder *d, const struct scan *s, const struct record *r, uint32_t at, int *changed, int *edge)
+find_close(const struct flow_decoder *d, const struct scan *s, const struct record *r, uint32_t at, int *changed,
+		   int *edge)
 {
 	const csv_format *f = d->format;
 	while (at < r->end) {
 		const char *quote = (const char *)memchr(s->data + at, f->quote, r->end - at);
-		const char *escape = f->escape == 0 ? NULL
-		                                    : (const char *)memchr(s->data + at, f->escape,
-		                                                           quote == NULL ? r->end - at : (size_t)(quote - s->data) - at);
+		const char *escape = f->escape == 0
+								 ? NULL
+								 : (const char *)memchr(s->data + at, f->escape,
+														quote == NULL ? r->end - at : (size_t)(quote - s->data) - at);
 		if (escape != NULL) {
 			*changed = 1;
 			at = (uint32_t)(escape - s->data) + 2;
@@ -503,7 +290,8 @@ quoted_field(struct flow_decoder *d, struct scan *s, struct record *r, uint32_t 
 
 /* A field without quotes in which an escape character stands at `stop`. */
 static int
-escaped_field(struct flow_decoder *d, struct scan *s, struct record *r, uint32_t at, uint32_t stop, const struct column *c)
+escaped_field(struct flow_decoder *d, struct scan *s, struct record *r, uint32_t at, uint32_t stop,
+			  const struct column *c)
 {
 	while (stop < r->end && s->data[stop] == d->format->escape) {
 		r->feeds += stop + 1 < r->end && s->data[stop + 1] == '\n';
@@ -579,7 +367,7 @@ cut_record(struct flow_decoder *d, struct scan *s, struct record *r)
 
 static flow_status
 reject(struct flow_decoder *d, struct scan *s, const struct record *r, const flow_window *window, flow_status status,
-       const char *reason, flow_slice field, uint64_t line)
+	   const char *reason, flow_slice field, uint64_t line)
 {
 	uint32_t size = r->at - r->start;
 	if (size != 0 && r->at < r->end && s->data[r->at - 1] == '\r')
@@ -610,8 +398,8 @@ reject_fields(struct flow_decoder *d, struct scan *s, const struct record *r, co
 		char type[128];
 		flow_type_text(d->serde->host, d->columns[r->fault_column].schema, type, sizeof(type));
 		snprintf(reason, sizeof(reason), "field \"%.*s\": \"%.*s%s\" %s %s", (int)field.size, field.data,
-		         (int)(r->value.size > 64 ? 64 : r->value.size), r->value.data, r->value.size > 64 ? "..." : "",
-		         r->fault == FLOW_E_RANGE ? "does not fit" : "is not of type", type);
+				 (int)(r->value.size > 64 ? 64 : r->value.size), r->value.data, r->value.size > 64 ? "..." : "",
+				 r->fault == FLOW_E_RANGE ? "does not fit" : "is not of type", type);
 	}
 	return reject(d, s, r, window, r->fault, reason, field, d->state.line);
 }
@@ -624,12 +412,12 @@ reject_broken(struct flow_decoder *d, struct scan *s, struct record *r, const fl
 	r->at = r->end;
 	if (result == UNCLOSED) {
 		snprintf(reason, sizeof(reason), "a quote opens here and is not closed %s; what follows is not read",
-		         r->final ? "up to the end" : "within max_record");
+				 r->final ? "up to the end" : "within max_record");
 		d->state.ended = 1;
 		return reject(d, s, r, window, FLOW_E_DECODE, reason, flow_slice_make(NULL, 0), d->state.line + r->open_feeds);
 	}
 	snprintf(reason, sizeof(reason), "the record is longer than max_record (%llu bytes)",
-	         (unsigned long long)d->format->max_record);
+			 (unsigned long long)d->format->max_record);
 	d->state.discarding = 1;
 	flow_status status = reject(d, s, r, window, FLOW_E_LIMIT, reason, flow_slice_make(NULL, 0), d->state.line);
 	d->state.line += r->feeds;
@@ -771,10 +559,10 @@ csv_decode(flow_decoder *d, flow_window *window, flow_builder *builder, flow_err
 	}
 	uint32_t at = 0;
 	if (window->offset == 0 && window->size >= 2 &&
-	    (memcmp(window->data, "\xFF\xFE", 2) == 0 || memcmp(window->data, "\xFE\xFF", 2) == 0))
+		(memcmp(window->data, "\xFF\xFE", 2) == 0 || memcmp(window->data, "\xFE\xFF", 2) == 0))
 		return flow_fail(host, error, FLOW_E_DECODE, "%s: the file is UTF-16; convert it to UTF-8", d->place);
 	if (!d->state.header_done) {
-		flow_status status = read_header(d, window, error);
+		flow_status status = csv_read_header(d, window, error);
 		if (status != FLOW_OK || !d->state.header_done)
 			return status;
 		at = (uint32_t)window->consumed;

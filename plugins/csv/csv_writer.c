@@ -34,23 +34,25 @@ csv_check_encodable(flow_serde *serde, const flow_schema *schema, flow_error *er
 {
 	const csv_serde *s = (const csv_serde *)serde;
 	if (schema->kind != FLOW_KIND_RECORD)
-		return flow_fail(s->host, error, FLOW_E_TYPE, "csv writes records; these values are none (name fields with a step `set`)");
+		return flow_fail(s->host, error, FLOW_E_TYPE,
+						 "csv writes records; these values are none (name fields with a step `set`)");
 	if (schema->field_count == 0)
 		return flow_fail(s->host, error, FLOW_E_TYPE, "csv cannot write records without fields");
 	for (uint32_t i = 0; i < schema->field_count; i++) {
 		const flow_field *field = schema->fields[i];
 		char type[128];
 		if (!has_text(field->schema))
-			return flow_fail(s->host, error, FLOW_E_TYPE,
-			                 "csv cannot write field \"%.*s\": %s has no place in a column; choose its parts or leave it out",
-			                 (int)field->name.size, field->name.data,
-			                 flow_type_text(s->host, field->schema, type, sizeof(type)));
+			return flow_fail(
+				s->host, error, FLOW_E_TYPE,
+				"csv cannot write field \"%.*s\": %s has no place in a column; choose its parts or leave it out",
+				(int)field->name.size, field->name.data, flow_type_text(s->host, field->schema, type, sizeof(type)));
 		int null = flow_schema_nullable(field->schema) || field->schema->kind == FLOW_KIND_NULL;
 		if (null && s->format.token_count == 0)
-			return flow_fail(s->host, error, FLOW_E_TYPE,
-			                 "field \"%.*s\" may be null and csv has no text for null: set null_token (\"\" is the usual one), or "
-			                 "give the field a value with coalesce()",
-			                 (int)field->name.size, field->name.data);
+			return flow_fail(
+				s->host, error, FLOW_E_TYPE,
+				"field \"%.*s\" may be null and csv has no text for null: set null_token (\"\" is the usual one), or "
+				"give the field a value with coalesce()",
+				(int)field->name.size, field->name.data);
 	}
 	return FLOW_OK;
 }
@@ -241,7 +243,7 @@ csv_begin(flow_encoder *e, flow_buffer *buffer, flow_error *error)
 
 flow_status
 csv_encode(flow_encoder *e, const flow_batch *batch, int use_key, flow_buffer *buffer, uint64_t *ends,
-           flow_status *statuses, flow_error *error)
+		   flow_status *statuses, flow_error *error)
 {
 	const flow_value *column = use_key ? batch->key : batch->value;
 	for (FLOW_ROWS(batch, i)) {

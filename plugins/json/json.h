@@ -8,9 +8,9 @@
 
 #include "flow/flow.h"
 
-#define JSON_PADDING 64        /* readable bytes behind a text that is parsed */
-#define JSON_POINTER_MAX 1024  /* longer pointers are cut in messages */
-#define JSON_WRITE_DEPTH 1000  /* nested deeper than this is not written */
+#define JSON_PADDING 64       /* readable bytes behind a text that is parsed */
+#define JSON_POINTER_MAX 1024 /* longer pointers are cut in messages */
+#define JSON_WRITE_DEPTH 1000 /* nested deeper than this is not written */
 
 /* Policies. */
 #define JSON_NAN_ERROR 0
@@ -20,8 +20,8 @@
 typedef struct json_format {
 	uint32_t depth_limit;
 	uint64_t max_record;
-	int last_duplicate;     /* of equal keys the last one counts */
-	int extra_is_error;     /* keys that are not declared */
+	int last_duplicate; /* of equal keys the last one counts */
+	int extra_is_error; /* keys that are not declared */
 	int nan;
 	int decimals_as_string;
 } json_format;
@@ -36,7 +36,7 @@ typedef struct json_field {
 	uint32_t required; /* neither nullable nor with a default */
 	const json_node *node;
 	const flow_value *default_value; /* or NULL */
-	const char *key;      /* for writing: ,"name": */
+	const char *key;                 /* for writing: ,"name": */
 	uint32_t key_size;
 } json_field;
 
@@ -47,7 +47,7 @@ struct json_node {
 	uint16_t reserved;
 	uint32_t field_count;
 	json_field *fields;
-	uint32_t *slots;      /* open addressing over names: field + 1 */
+	uint32_t *slots; /* open addressing over names: field + 1 */
 	uint32_t slot_mask;
 	uint32_t branch_count;
 	const json_node *element;
@@ -75,7 +75,7 @@ typedef struct json_number {
 	uint32_t size;
 	uint8_t is_integer; /* neither fraction nor exponent */
 	uint8_t negative;
-	uint8_t exact;      /* is_integer and at most 18 digits: `magnitude` is the value */
+	uint8_t exact; /* is_integer and at most 18 digits: `magnitude` is the value */
 	uint64_t magnitude;
 } json_number;
 
@@ -103,8 +103,8 @@ void json_parser_destroy(json_parser *parser);
  * it readable. Cells point into the text and into `memory`. `wanted` is NULL or one byte a field of a top-level record: the others
  * are only checked. FLOW_E_MEMORY: out of memory; any other failure is told in *fault.
  */
-flow_status json_parse(json_parser *parser, const json_node *node, const uint8_t *wanted, const char *text, uint64_t size,
-                       flow_builder *memory, flow_value *value, json_fault *fault);
+flow_status json_parse(json_parser *parser, const json_node *node, const uint8_t *wanted, const char *text,
+					   uint64_t size, flow_builder *memory, flow_value *value, json_fault *fault);
 
 /* --- json_keys.c: the same key twice ---------------------------------------------------------------------------------- */
 
@@ -123,18 +123,18 @@ char *json_put_escaped(const char *text, uint64_t size, char *to, int *high);
 /* --- json_decoder.c, json_writer.c ------------------------------------------------------------------------------------- */
 
 flow_status json_decoder_open(flow_serde *serde, const flow_decoder_request *request, flow_decoder **decoder,
-                              flow_error *error);
+							  flow_error *error);
 flow_status json_decode(flow_decoder *decoder, flow_window *window, flow_builder *builder, flow_error *error);
-flow_status json_decode_rows(flow_decoder *decoder, const flow_batch *raw, uint32_t first, uint32_t *next, flow_builder *builder,
-                             uint32_t *source_rows, flow_error *error);
+flow_status json_decode_rows(flow_decoder *decoder, const flow_batch *raw, uint32_t first, uint32_t *next,
+							 flow_builder *builder, uint32_t *source_rows, flow_error *error);
 flow_status json_save(flow_decoder *decoder, flow_slice *state, flow_error *error);
 flow_status json_restore(flow_decoder *decoder, flow_slice state, flow_error *error);
 void json_decoder_close(flow_decoder *decoder);
 
 flow_status json_check_encodable(flow_serde *serde, const flow_schema *schema, flow_error *error);
 flow_status json_encoder_open(flow_serde *serde, const flow_schema *schema, flow_encoder **encoder, flow_error *error);
-flow_status json_encode(flow_encoder *encoder, const flow_batch *batch, int use_key, flow_buffer *buffer, uint64_t *ends,
-                        flow_status *statuses, flow_error *error);
+flow_status json_encode(flow_encoder *encoder, const flow_batch *batch, int use_key, flow_buffer *buffer,
+						uint64_t *ends, flow_status *statuses, flow_error *error);
 void json_encoder_close(flow_encoder *encoder);
 
 #endif

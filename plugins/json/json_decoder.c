@@ -77,7 +77,8 @@ json_restore(flow_decoder *d, flow_slice state, flow_error *error)
 			return FLOW_OK;
 		}
 	}
-	return flow_fail(d->serde->host, error, FLOW_E_CORRUPT, "json: the saved state of %s is of another version", d->place);
+	return flow_fail(d->serde->host, error, FLOW_E_CORRUPT, "json: the saved state of %s is of another version",
+					 d->place);
 }
 
 /* --- rejections ------------------------------------------------------------------------------------------------------ */
@@ -88,8 +89,8 @@ reject(flow_builder *builder, const json_fault *fault, flow_slice raw, int64_t o
 	char reason[512];
 	flow_rejection rejection = { .struct_size = FLOW_SIZEOF(flow_rejection), .status = fault->status };
 	snprintf(reason, sizeof(reason), "%s (byte %llu%s%.*s)", fault->reason, (unsigned long long)fault->offset,
-	         fault->pointer.size == 0 ? "" : ", at ", (int)(fault->pointer.size > 128 ? 128 : fault->pointer.size),
-	         fault->pointer.size == 0 ? "" : fault->pointer.data);
+			 fault->pointer.size == 0 ? "" : ", at ", (int)(fault->pointer.size > 128 ? 128 : fault->pointer.size),
+			 fault->pointer.size == 0 ? "" : fault->pointer.data);
 	rejection.reason = flow_slice_of(reason);
 	rejection.field = fault->pointer;
 	rejection.raw = raw;
@@ -103,7 +104,7 @@ reject_long(const struct flow_decoder *d, flow_builder *builder, flow_slice raw,
 {
 	char reason[96];
 	snprintf(reason, sizeof(reason), "the text is longer than max_record (%llu bytes)",
-	         (unsigned long long)d->serde->format.max_record);
+			 (unsigned long long)d->serde->format.max_record);
 	json_fault fault = { .status = FLOW_E_LIMIT, .reason = reason, .offset = d->serde->format.max_record };
 	return reject(builder, &fault, raw, ordinal, line);
 }
@@ -232,7 +233,7 @@ decode_record(struct flow_decoder *d, const flow_batch *raw, uint32_t row, flow_
 
 flow_status
 json_decode_rows(flow_decoder *d, const flow_batch *raw, uint32_t first, uint32_t *next, flow_builder *builder,
-                 uint32_t *source_rows, flow_error *error)
+				 uint32_t *source_rows, flow_error *error)
 {
 	flow_status status = FLOW_OK;
 	uint32_t i = first;

@@ -64,7 +64,7 @@ make_fields(struct builder *b, json_node *node)
 		field->size = (uint32_t)from->name.size;
 		field->default_value = from->default_value;
 		field->required = from->default_value == NULL && !flow_schema_nullable(from->schema) &&
-		                  from->schema->kind != FLOW_KIND_ANY && from->schema->kind != FLOW_KIND_NULL;
+						  from->schema->kind != FLOW_KIND_ANY && from->schema->kind != FLOW_KIND_NULL;
 		field->node = make_node(b, from->schema);
 		uint32_t at = name_hash(text, field->size) & node->slot_mask;
 		while (node->slots[at] != 0)

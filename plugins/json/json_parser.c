@@ -28,12 +28,12 @@ struct frame {
 	uint64_t slot;               /* map: entry under way */
 	uint64_t items;              /* list: the index of the one under way */
 	uint32_t key_size;
-	int32_t field;               /* record: under way; -1: not declared */
-	uint32_t next_field;         /* record: the one that is likely next */
-	uint32_t left;               /* record: fields not seen yet */
+	int32_t field;       /* record: under way; -1: not declared */
+	uint32_t next_field; /* record: the one that is likely next */
+	uint32_t left;       /* record: fields not seen yet */
 	uint8_t kind;
 	uint8_t branch;
-	uint8_t sparse;              /* record: some fields are not wanted */
+	uint8_t sparse; /* record: some fields are not wanted */
 };
 
 struct json_parser {
@@ -159,7 +159,7 @@ misfit(json_parser *p, const char *at, const json_node *node, flow_status status
 	int size = (int)(text.size > 64 ? 64 : text.size);
 	const char *verb = status == FLOW_E_TYPE ? "is not" : status == FLOW_E_RANGE ? "does not fit" : "cannot be read as";
 	snprintf(p->reason, sizeof(p->reason), "%s %.*s%s %s %s", what, size, text.size == 0 ? "" : text.data,
-	         text.size > 64 ? "..." : "", verb, type);
+			 text.size > 64 ? "..." : "", verb, type);
 	fault_at(p, at, status, p->reason);
 	if (p->depth == 1 && p->frames[0].kind == RECORD)
 		p->fault->pointer = flow_slice_make(p->frames[0].key, p->frames[0].key_size);
@@ -449,7 +449,7 @@ parse_key(json_parser *p, struct frame *f, const char *at)
 	if (f->kind == RECORD && f->next_field < f->node->field_count) {
 		const json_field *likely = &f->node->fields[f->next_field];
 		if (p->end - at > (int64_t)likely->size + 2 && *at == '"' && at[likely->size + 1] == '"' &&
-		    memcmp(at + 1, likely->name, likely->size) == 0) {
+			memcmp(at + 1, likely->name, likely->size) == 0) {
 			f->key = at + 1;
 			f->key_size = likely->size;
 			if (!take_field(p, f, (int32_t)f->next_field, at))
@@ -602,9 +602,9 @@ static int
 close_container(json_parser *p, const char *at, flow_value *value)
 {
 	struct frame *f = &p->frames[p->depth - 1];
-	int done = f->kind == LIST ? close_list(p, f, value)
-	           : f->kind == MAP ? close_map(p, f, at, value)
-	                            : close_record(p, f, at, value);
+	int done = f->kind == LIST  ? close_list(p, f, value)
+			   : f->kind == MAP ? close_map(p, f, at, value)
+								: close_record(p, f, at, value);
 	if (!done)
 		return 0;
 	value->branch = f->branch;
@@ -679,8 +679,8 @@ parse_document(json_parser *p, const json_node *node, const char *at, flow_value
 }
 
 flow_status
-json_parse(json_parser *p, const json_node *node, const uint8_t *wanted, const char *text, uint64_t size, flow_builder *memory,
-           flow_value *value, json_fault *fault)
+json_parse(json_parser *p, const json_node *node, const uint8_t *wanted, const char *text, uint64_t size,
+		   flow_builder *memory, flow_value *value, json_fault *fault)
 {
 	p->depth = 0;
 	p->value_count = 0;

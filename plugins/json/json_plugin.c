@@ -6,50 +6,88 @@
 /* --- options --------------------------------------------------------------------------------------------------------- */
 
 static const flow_option option_fields = {
-	.struct_size = FLOW_SIZEOF(flow_option), .type = FLOW_OPTION_MAP, .element = FLOW_OPTION_TYPE, .name = "fields",
-	.doc = "The fields of the documents and their types; a '?' behind a type allows null and a missing key. Values are converted exactly, "
-	       "or the record is an error. Without fields or schema, values have the types that the text gives them.",
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_MAP,
+	.element = FLOW_OPTION_TYPE,
+	.name = "fields",
+	.doc = "The fields of the documents and their types; a '?' behind a type allows null and a missing key. Values are "
+		   "converted exactly, "
+		   "or the record is an error. Without fields or schema, values have the types that the text gives them.",
 	.example = "{ id = \"int64\"; price = \"decimal\"; note = \"string?\"; }",
 };
 static const flow_option option_schema = {
-	.struct_size = FLOW_SIZEOF(flow_option), .type = FLOW_OPTION_STRING, .name = "schema",
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_STRING,
+	.name = "schema",
 	.doc = "The type of the documents as Avro schema JSON, instead of fields.",
 	.example = "{\"type\":\"record\",\"name\":\"r\",\"fields\":[{\"name\":\"id\",\"type\":\"long\"}]}",
 };
-static const char *const extra_choices[] = { "ignore\tthey are checked and left out", "error\tthe record is an error", NULL };
+static const char *const extra_choices[] = { "ignore\tthey are checked and left out", "error\tthe record is an error",
+											 NULL };
 static const flow_option option_extra = {
-	.struct_size = FLOW_SIZEOF(flow_option), .type = FLOW_OPTION_ENUM, .name = "extra", .default_text = "ignore",
-	.choices = extra_choices, .doc = "Keys of an object that are not declared.",
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_ENUM,
+	.name = "extra",
+	.default_text = "ignore",
+	.choices = extra_choices,
+	.doc = "Keys of an object that are not declared.",
 };
 static const char *const duplicate_choices[] = { "error\tthe record is an error", "last\tthe last one counts", NULL };
 static const flow_option option_duplicates = {
-	.struct_size = FLOW_SIZEOF(flow_option), .type = FLOW_OPTION_ENUM, .name = "duplicates", .default_text = "error",
-	.choices = duplicate_choices, .doc = "The same key twice in one object.",
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_ENUM,
+	.name = "duplicates",
+	.default_text = "error",
+	.choices = duplicate_choices,
+	.doc = "The same key twice in one object.",
 };
 static const flow_option option_depth_limit = {
-	.struct_size = FLOW_SIZEOF(flow_option), .type = FLOW_OPTION_INT, .name = "depth_limit", .default_text = "256", .minimum = "1",
-	.maximum = "1000", .doc = "How deep objects and lists may be nested; a document that is nested deeper is a record error.",
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_INT,
+	.name = "depth_limit",
+	.default_text = "256",
+	.minimum = "1",
+	.maximum = "1000",
+	.doc = "How deep objects and lists may be nested; a document that is nested deeper is a record error.",
 };
 static const flow_option option_max_record = {
-	.struct_size = FLOW_SIZEOF(flow_option), .type = FLOW_OPTION_SIZE, .name = "max_record", .default_text = "16MiB",
-	.minimum = "16", .maximum = "512MiB", .doc = "The longest document that is read.",
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_SIZE,
+	.name = "max_record",
+	.default_text = "16MiB",
+	.minimum = "16",
+	.maximum = "512MiB",
+	.doc = "The longest document that is read.",
 };
-static const char *const nan_choices[] = { "error\tthe record is an error", "string\t\"NaN\", \"Infinity\", \"-Infinity\"",
-	                                       "null\tnull", NULL };
+static const char *const nan_choices[] = { "error\tthe record is an error",
+										   "string\t\"NaN\", \"Infinity\", \"-Infinity\"", "null\tnull", NULL };
 static const flow_option option_nan = {
-	.struct_size = FLOW_SIZEOF(flow_option), .type = FLOW_OPTION_ENUM, .name = "nan", .default_text = "error", .choices = nan_choices,
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_ENUM,
+	.name = "nan",
+	.default_text = "error",
+	.choices = nan_choices,
 	.doc = "How NaN and the infinities are written, for which JSON has no number.",
 };
-static const char *const decimal_choices[] = { "number\ta number with all its digits", "string\tthe same digits in quotes", NULL };
+static const char *const decimal_choices[] = { "number\ta number with all its digits",
+											   "string\tthe same digits in quotes", NULL };
 static const flow_option option_decimals = {
-	.struct_size = FLOW_SIZEOF(flow_option), .type = FLOW_OPTION_ENUM, .name = "decimals", .default_text = "number",
-	.choices = decimal_choices, .doc = "How decimals are written. Readers that turn numbers into doubles need strings.",
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_ENUM,
+	.name = "decimals",
+	.default_text = "number",
+	.choices = decimal_choices,
+	.doc = "How decimals are written. Readers that turn numbers into doubles need strings.",
 };
 
-static const flow_option *const options[] = { &option_fields, &option_schema, &option_extra, &option_duplicates, &option_depth_limit,
-	                                          &option_max_record, &option_nan, &option_decimals, NULL };
+static const flow_option *const options[] = { &option_fields,     &option_schema,      &option_extra,
+											  &option_duplicates, &option_depth_limit, &option_max_record,
+											  &option_nan,        &option_decimals,    NULL };
 static const flow_option_set option_set = {
-	.struct_size = FLOW_SIZEOF(flow_option_set), .scope = "", .doc = "One JSON document a line, or a record.", .options = options,
+	.struct_size = FLOW_SIZEOF(flow_option_set),
+	.scope = "",
+	.doc = "One JSON document a line, or a record.",
+	.options = options,
 };
 static const flow_option_set *const option_sets[] = { &option_set, NULL };
 
@@ -105,7 +143,9 @@ json_open(const flow_host *host, const flow_options *from, uint32_t use, flow_se
 	s->format.last_duplicate = chosen(from, "duplicates", "last");
 	s->format.extra_is_error = chosen(from, "extra", "error");
 	s->format.decimals_as_string = chosen(from, "decimals", "string");
-	s->format.nan = chosen(from, "nan", "string") ? JSON_NAN_STRING : chosen(from, "nan", "null") ? JSON_NAN_NULL : JSON_NAN_ERROR;
+	s->format.nan = chosen(from, "nan", "string") ? JSON_NAN_STRING
+					: chosen(from, "nan", "null") ? JSON_NAN_NULL
+												  : JSON_NAN_ERROR;
 	flow_status status = read_type(s, from, error);
 	if (status != FLOW_OK) {
 		json_close((flow_serde *)s);
@@ -146,14 +186,23 @@ static const flow_serde_ops ops = {
 };
 
 static const flow_component component = {
-	.struct_size = FLOW_SIZEOF(flow_component), .kind = FLOW_SERDE, .flags = FLOW_SERDE_STREAM | FLOW_SERDE_RECORD, .id = "json",
-	.doc = "JSON as RFC 8259 says, one document a line or a record. Numbers keep their digits; the same key twice is an error.",
-	.option_sets = option_sets, .ops = &ops,
+	.struct_size = FLOW_SIZEOF(flow_component),
+	.kind = FLOW_SERDE,
+	.flags = FLOW_SERDE_STREAM | FLOW_SERDE_RECORD,
+	.id = "json",
+	.doc = "JSON as RFC 8259 says, one document a line or a record. Numbers keep their digits; the same key twice is "
+		   "an error.",
+	.option_sets = option_sets,
+	.ops = &ops,
 };
 static const flow_component *const components[] = { &component, NULL };
 
 static const flow_plugin plugin = {
-	.struct_size = FLOW_SIZEOF(flow_plugin), .abi = FLOW_ABI, .id = "json", .version = "0.1.0", .license = "Apache-2.0",
+	.struct_size = FLOW_SIZEOF(flow_plugin),
+	.abi = FLOW_ABI,
+	.id = "json",
+	.version = "0.1.0",
+	.license = "Apache-2.0",
 	.components = components,
 };
 

@@ -60,7 +60,7 @@ json_put_escaped(const char *text, uint64_t size, char *to, int *high)
 		uint64_t count = size < 16 ? size : 16;
 		__m128i bytes = size < 16 ? load_tail(text, size) : _mm_loadu_si128((const __m128i *)(const void *)text);
 		__m128i hits = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash)),
-		                            _mm_cmpeq_epi8(_mm_min_epu8(bytes, control), bytes));
+									_mm_cmpeq_epi8(_mm_min_epu8(bytes, control), bytes));
 		uint32_t map = (uint32_t)_mm_movemask_epi8(hits) & (uint32_t)((1u << count) - 1);
 		upper |= (uint32_t)_mm_movemask_epi8(bytes);
 		_mm_storeu_si128((__m128i *)(void *)to, bytes);

@@ -32,7 +32,7 @@ json_scan_string(const char *at, int *high)
 	for (;; at += 16) {
 		__m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
 		__m128i hits = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash)),
-		                            _mm_cmpeq_epi8(_mm_min_epu8(bytes, control), bytes));
+									_mm_cmpeq_epi8(_mm_min_epu8(bytes, control), bytes));
 		uint32_t map = (uint32_t)_mm_movemask_epi8(hits);
 		uint32_t upper = (uint32_t)_mm_movemask_epi8(bytes);
 		if (map != 0) {

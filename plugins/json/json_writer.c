@@ -179,8 +179,8 @@ put_decimal(const json_format *format, struct output *out, const flow_decimal *d
 
 /* --- values ---------------------------------------------------------------------------------------------------------- */
 
-static flow_status put_value(const json_format *format, struct output *out, const json_node *node, const flow_value *value,
-                             uint32_t depth);
+static flow_status put_value(const json_format *format, struct output *out, const json_node *node,
+							 const flow_value *value, uint32_t depth);
 
 static flow_status
 put_list(const json_format *format, struct output *out, const json_node *node, const flow_list *list, uint32_t depth)
@@ -216,7 +216,8 @@ put_map(const json_format *format, struct output *out, const json_node *node, co
 }
 
 static flow_status
-put_record(const json_format *format, struct output *out, const json_node *node, const flow_value *value, uint32_t depth)
+put_record(const json_format *format, struct output *out, const json_node *node, const flow_value *value,
+		   uint32_t depth)
 {
 	if (node->kind != FLOW_KIND_RECORD || value->size != node->field_count)
 		return FLOW_E_ENCODE;
@@ -238,7 +239,8 @@ put_record(const json_format *format, struct output *out, const json_node *node,
 }
 
 static flow_status
-put_nested(const json_format *format, struct output *out, const json_node *node, const flow_value *value, uint32_t depth)
+put_nested(const json_format *format, struct output *out, const json_node *node, const flow_value *value,
+		   uint32_t depth)
 {
 	if (depth >= JSON_WRITE_DEPTH)
 		return FLOW_E_LIMIT;
@@ -268,7 +270,8 @@ put_value(const json_format *format, struct output *out, const json_node *node, 
 	case FLOW_UINT64:
 		if (!has_room(out, FLOW_NUMBER_TEXT_MAX))
 			return FLOW_E_MEMORY;
-		out->at += value->type == FLOW_INT64 ? flow_print_int64(value->as.int64, out->at) : flow_print_uint64(value->as.uint64, out->at);
+		out->at += value->type == FLOW_INT64 ? flow_print_int64(value->as.int64, out->at)
+											 : flow_print_uint64(value->as.uint64, out->at);
 		return FLOW_OK;
 	case FLOW_FLOAT64:
 		return put_float(format, out, value->as.float64);
@@ -293,8 +296,8 @@ put_value(const json_format *format, struct output *out, const json_node *node, 
 }
 
 flow_status
-json_encode(flow_encoder *e, const flow_batch *batch, int use_key, flow_buffer *buffer, uint64_t *ends, flow_status *statuses,
-            flow_error *error)
+json_encode(flow_encoder *e, const flow_batch *batch, int use_key, flow_buffer *buffer, uint64_t *ends,
+			flow_status *statuses, flow_error *error)
 {
 	const flow_value *column = use_key ? batch->key : batch->value;
 	const json_format *format = &e->serde->format;

@@ -13,7 +13,7 @@ release_specs(const flow_schemas *schemas, flow_field_spec *specs, uint32_t coun
 
 static flow_status
 parse_specs(const flow_host *host, const flow_schemas *schemas, const flow_option_value *fields, flow_field_spec *specs,
-            const flow_field_spec **pointers, flow_error *error)
+			const flow_field_spec **pointers, flow_error *error)
 {
 	for (uint64_t i = 0; i < fields->entry_count; i++) {
 		const flow_option_entry *entry = fields->entries[i];
@@ -28,7 +28,7 @@ parse_specs(const flow_host *host, const flow_schemas *schemas, const flow_optio
 			char text[256];
 			snprintf(text, sizeof(text), "%s", message);
 			return flow_fail(host, error, status, "%.*s: type of field \"%.*s\": %s", (int)entry->value->place.size,
-			                 entry->value->place.data, (int)entry->name.size, entry->name.data, text);
+							 entry->value->place.data, (int)entry->name.size, entry->name.data, text);
 		}
 	}
 	return FLOW_OK;

@@ -37,7 +37,7 @@ struct pipeline {
 	flow_slice text;
 	const uint32_t *fields;
 	uint32_t field_count;
-	uint32_t kept[8];           /* fields that are written, of those that pass `keep`; none: all */
+	uint32_t kept[8]; /* fields that are written, of those that pass `keep`; none: all */
 	uint32_t kept_count;
 	uint32_t filter_field;
 	int64_t filter_above;
@@ -78,7 +78,9 @@ write_batch(struct pipeline *p, flow_encoder *encoder, const flow_batch *batch)
 static void
 run_pipeline(struct pipeline *p)
 {
-	flow_decoder_request request = { .struct_size = FLOW_SIZEOF(request), .fields = p->fields, .field_count = p->field_count };
+	flow_decoder_request request = { .struct_size = FLOW_SIZEOF(request),
+									 .fields = p->fields,
+									 .field_count = p->field_count };
 	flow_decoder *decoder = NULL;
 	flow_encoder *encoder = NULL;
 	flow_builder *builder = builder_create(p->f->pool, 0, 0);
@@ -149,7 +151,8 @@ measure(const char *name, struct pipeline *p, bare_loop loop, double seconds)
 			written = loop(p->text.data, p->text.size, out);
 		double loop_ns = (cpu_now() - start) * 1e9 / ((double)rounds * (double)p->rows);
 		if (p->bytes != 0 && written != p->bytes)
-			fail_msg("%s: the loop wrote %llu bytes, the serdes %llu", name, (unsigned long long)written, (unsigned long long)p->bytes);
+			fail_msg("%s: the loop wrote %llu bytes, the serdes %llu", name, (unsigned long long)written,
+					 (unsigned long long)p->bytes);
 		ratios[pair] = ours[pair] / loop_ns;
 		bare += loop_ns / PAIRS;
 	}
@@ -171,8 +174,11 @@ csv_text(void)
 	static const char *const carriers[] = { "UA", "AA", "B6", "DL", "EV", "MQ", "US", "9E" };
 	static const char *const airports[] = { "EWR", "JFK", "LGA", "IAH", "MIA", "ATL", "ORD", "FLL" };
 	char *text = malloc((uint64_t)CSV_ROWS * 128 + 1024);
-	char *at = text + sprintf(text, "year,month,day,dep_time,sched_dep_time,dep_delay,arr_time,sched_arr_time,arr_delay,carrier,flight,"
-	                                "tailnum,origin,dest,air_time,distance,hour,minute,time_hour\n");
+	char *at =
+		text +
+		sprintf(text,
+				"year,month,day,dep_time,sched_dep_time,dep_delay,arr_time,sched_arr_time,arr_delay,carrier,flight,"
+				"tailnum,origin,dest,air_time,distance,hour,minute,time_hour\n");
 	uint64_t seed = 1;
 	for (unsigned i = 0; i < CSV_ROWS; i++) {
 		seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -181,10 +187,11 @@ csv_text(void)
 		int delay = (int)(r % 64) - 12;
 		char late[16];
 		sprintf(late, "%d", delay);
-		at += sprintf(at, "2013,%u,%u,%u,%u,%s,%u,%u,%d,%s,%u,N%u,%s,%s,%u,%u,%u,%u,2013-01-%02uT%02u:00:00Z\n", 1 + r % 12, 1 + r % 28,
-		              hour * 100 + r % 60, hour * 100 + r % 50, r % 50 == 0 ? "NA" : late, hour * 100 + 200 + r % 60,
-		              hour * 100 + 200 + r % 50, delay - 3, carriers[r % 8], r % 6000, 10000 + r % 80000, airports[r % 3],
-		              airports[r >> 3 & 7], 40 + r % 400, 200 + r % 2400, hour, r % 60, 1 + i / 1080 % 31, hour);
+		at += sprintf(at, "2013,%u,%u,%u,%u,%s,%u,%u,%d,%s,%u,N%u,%s,%s,%u,%u,%u,%u,2013-01-%02uT%02u:00:00Z\n",
+					  1 + r % 12, 1 + r % 28, hour * 100 + r % 60, hour * 100 + r % 50, r % 50 == 0 ? "NA" : late,
+					  hour * 100 + 200 + r % 60, hour * 100 + 200 + r % 50, delay - 3, carriers[r % 8], r % 6000,
+					  10000 + r % 80000, airports[r % 3], airports[r >> 3 & 7], 40 + r % 400, 200 + r % 2400, hour,
+					  r % 60, 1 + i / 1080 % 31, hour);
 	}
 	return flow_slice_make(text, (uint64_t)(at - text));
 }
@@ -198,23 +205,44 @@ json_text(void)
 	for (unsigned i = 0; i < JSON_ROWS; i++) {
 		seed = seed * 6364136223846793005u + 1442695040888963407u;
 		unsigned r = (unsigned)(seed >> 33);
-		at += sprintf(at, "{\"id\":%u,\"time\":\"2024-03-%02uT%02u:%02u:%02uZ\",\"user\":\"user-%06u@example.org\",\"status\":%u,\"path\":"
-		                  "\"/articles/%u/comments/%u?page=%u&order=newest\",\"agent\":\"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 "
-		                  "(KHTML, like Gecko) Chrome/122.0.0.0 Safari/537.36\",\"bytes\":%u}\n",
-		              1000000 + i, 1 + r % 28, r % 24, r % 60, r % 60, r % 1000000, 200 + r % 4 * 100, r % 100000, r % 1000, r % 50,
-		              r % 100000);
+		at += sprintf(at,
+					  "{\"id\":%u,\"time\":\"2024-03-%02uT%02u:%02u:%02uZ\",\"user\":\"user-%06u@example.org\","
+					  "\"status\":%u,\"path\":"
+					  "\"/articles/%u/comments/%u?page=%u&order=newest\",\"agent\":\"Mozilla/5.0 (X11; Linux x86_64) "
+					  "AppleWebKit/537.36 "
+					  "(KHTML, like Gecko) Chrome/122.0.0.0 Safari/537.36\",\"bytes\":%u}\n",
+					  1000000 + i, 1 + r % 28, r % 24, r % 60, r % 60, r % 1000000, 200 + r % 4 * 100, r % 100000,
+					  r % 1000, r % 50, r % 100000);
 	}
 	return flow_slice_make(text, (uint64_t)(at - text));
 }
 
 static const char *const csv_options[] = {
-	"null_token=NA", "fields.year=int64", "fields.month=int64", "fields.day=int64", "fields.dep_time=int64?",
-	"fields.sched_dep_time=int64", "fields.dep_delay=int64?", "fields.arr_time=int64?", "fields.sched_arr_time=int64",
-	"fields.arr_delay=int64?", "fields.flight=int64", "fields.carrier=string", "fields.origin=string", "fields.dest=string",
-	"fields.air_time=int64?", "fields.distance=int64", "fields.hour=int64", "fields.minute=int64", "fields.time_hour=timestamp", NULL,
+	"null_token=NA",
+	"fields.year=int64",
+	"fields.month=int64",
+	"fields.day=int64",
+	"fields.dep_time=int64?",
+	"fields.sched_dep_time=int64",
+	"fields.dep_delay=int64?",
+	"fields.arr_time=int64?",
+	"fields.sched_arr_time=int64",
+	"fields.arr_delay=int64?",
+	"fields.flight=int64",
+	"fields.carrier=string",
+	"fields.origin=string",
+	"fields.dest=string",
+	"fields.air_time=int64?",
+	"fields.distance=int64",
+	"fields.hour=int64",
+	"fields.minute=int64",
+	"fields.time_hour=timestamp",
+	NULL,
 };
-static const char *const json_options[] = { "fields.id=int64", "fields.time=string", "fields.user=string", "fields.status=int64",
-	                                        "fields.path=string", "fields.agent=string", "fields.bytes=int64", NULL };
+static const char *const json_options[] = { "fields.id=int64",    "fields.time=string",
+											"fields.user=string", "fields.status=int64",
+											"fields.path=string", "fields.agent=string",
+											"fields.bytes=int64", NULL };
 
 static void
 measure_csv(fixture *f, double seconds)
@@ -237,8 +265,13 @@ measure_csv(fixture *f, double seconds)
 static void
 measure_json(fixture *f, double seconds)
 {
-	struct pipeline p = { .f = f, .text = json_text(), .write = 1, .out = buffer_create(), .filter_field = 3, .filter_above = 200,
-		                  .kept = { 0, 1, 2, 3 } };
+	struct pipeline p = { .f = f,
+						  .text = json_text(),
+						  .write = 1,
+						  .out = buffer_create(),
+						  .filter_field = 3,
+						  .filter_above = 200,
+						  .kept = { 0, 1, 2, 3 } };
 	fixture_serde_open(f, "json", json_options, &p.reader);
 	fixture_serde_open(f, "json", NULL, &p.writer);
 	p.schema = fixture_decoded_schema(&p.reader, NULL, 0);

@@ -4,9 +4,11 @@
 #include "bench/serde_loops.h"
 
 static const char *const keys[19] = {
-	"{\"year\":",        ",\"month\":",     ",\"day\":",     ",\"dep_time\":", ",\"sched_dep_time\":", ",\"dep_delay\":", ",\"arr_time\":",
-	",\"sched_arr_time\":", ",\"arr_delay\":", ",\"carrier\":", ",\"flight\":",   ",\"tailnum\":",        ",\"origin\":",    ",\"dest\":",
-	",\"air_time\":",    ",\"distance\":",  ",\"hour\":",    ",\"minute\":",   ",\"time_hour\":",
+	"{\"year\":",           ",\"month\":",     ",\"day\":",       ",\"dep_time\":",
+	",\"sched_dep_time\":", ",\"dep_delay\":", ",\"arr_time\":",  ",\"sched_arr_time\":",
+	",\"arr_delay\":",      ",\"carrier\":",   ",\"flight\":",    ",\"tailnum\":",
+	",\"origin\":",         ",\"dest\":",      ",\"air_time\":",  ",\"distance\":",
+	",\"hour\":",           ",\"minute\":",    ",\"time_hour\":",
 };
 static const char types[] = "iiiiiiiiisisssiiiis"; /* the last one is copied: its form is the output's too */
 

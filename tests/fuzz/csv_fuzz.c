@@ -3,7 +3,10 @@
 
 const flow_plugin *FLOW_PLUGIN_ENTRY(uint32_t host_abi);
 
-#define VARIANT(back, ...) { (const char *const[]){ __VA_ARGS__, NULL }, back }
+#define VARIANT(back, ...)                                                                                             \
+	{                                                                                                                  \
+		(const char *const[]){ __VA_ARGS__, NULL }, back                                                               \
+	}
 
 static const serde_variant variants[] = {
 	VARIANT(1, "header=true"),

@@ -61,16 +61,19 @@ serde_fuzz_encode(serde_trial *t, flow_encoder *encoder, flow_builder *builder, 
 
 /* Windows end in memory of exactly the size that the ABI promises. 0: the decoder failed. */
 static int
-serde_fuzz_window(serde_trial *t, flow_decoder *decoder, flow_slice bytes, uint64_t begin, uint64_t end, flow_builder *builder,
-                  uint64_t *consumed)
+serde_fuzz_window(serde_trial *t, flow_decoder *decoder, flow_slice bytes, uint64_t begin, uint64_t end,
+				  flow_builder *builder, uint64_t *consumed)
 {
 	char *memory = (char *)malloc(end - begin + SERDE_FUZZ_TAIL);
 	if (memory == NULL)
 		return 0;
 	memcpy(memory, bytes.data + begin, end - begin);
 	memset(memory + (end - begin), '"', SERDE_FUZZ_TAIL);
-	flow_window window = { .struct_size = FLOW_SIZEOF(flow_window), .final = end == bytes.size, .data = memory,
-		                   .size = end - begin, .offset = (int64_t)begin };
+	flow_window window = { .struct_size = FLOW_SIZEOF(flow_window),
+						   .final = end == bytes.size,
+						   .data = memory,
+						   .size = end - begin,
+						   .offset = (int64_t)begin };
 	if (builder->ops->adopt(builder, free, memory, 0) != FLOW_OK)
 		return 0;
 	flow_status status = t->ops->decode(decoder, &window, builder, NULL);
@@ -135,9 +138,10 @@ serde_fuzz_rounds(serde_trial *t, flow_slice bytes, int comes_back)
 	if (first != NULL && stepped != NULL) {
 		if (first->size != stepped->size || (first->size != 0 && memcmp(first->data, stepped->data, first->size) != 0))
 			abort(); /* rows depend on where windows end */
-		flow_buffer *second = comes_back ? serde_fuzz_pass(t, flow_slice_make(first->data, first->size), first->size) : NULL;
+		flow_buffer *second =
+			comes_back ? serde_fuzz_pass(t, flow_slice_make(first->data, first->size), first->size) : NULL;
 		if (second != NULL &&
-		    (second->size != first->size || (first->size != 0 && memcmp(first->data, second->data, first->size) != 0)))
+			(second->size != first->size || (first->size != 0 && memcmp(first->data, second->data, first->size) != 0)))
 			abort(); /* what was written is read as something else */
 		buffer_destroy(second);
 	}
@@ -147,7 +151,8 @@ serde_fuzz_rounds(serde_trial *t, flow_slice bytes, int comes_back)
 
 /* The first byte chooses the variant, the second one the windows. */
 static void
-serde_fuzz(const flow_component *component, const serde_variant *variants, size_t count, const uint8_t *data, size_t size)
+serde_fuzz(const flow_component *component, const serde_variant *variants, size_t count, const uint8_t *data,
+		   size_t size)
 {
 	if (size < 2)
 		return;
@@ -156,7 +161,8 @@ serde_fuzz(const flow_component *component, const serde_variant *variants, size_
 	serde_trial t = { .ops = (const flow_serde_ops *)component->ops, .step = (uint64_t)(data[1] % 64) + 1 };
 	arena *a = arena_create();
 	problems *list = a == NULL ? NULL : problems_create(a);
-	const flow_options *options = list == NULL ? NULL : component_options(a, component, "", "fuzz", variant->options, list);
+	const flow_options *options =
+		list == NULL ? NULL : component_options(a, component, "", "fuzz", variant->options, list);
 	t.pool = batch_pool_create(0);
 	if (options != NULL && t.pool != NULL && t.ops->open(&host_services, options, 3, &t.serde, NULL) == FLOW_OK) {
 		if (t.ops->decoded_schema(t.serde, bytes, &t.schema, NULL) == FLOW_OK) {

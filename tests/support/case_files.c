@@ -29,7 +29,8 @@ case_json(fixture *f, const char *path, int whole)
 	flow_slice text = case_file(f, path);
 	fixture_serde json;
 	fixture_serde_open(f, "json", NULL, &json);
-	fixture_rows *rows = whole ? fixture_decode_records(&json, &text, 1) : fixture_decode(&json, text.data, text.size, 0);
+	fixture_rows *rows =
+		whole ? fixture_decode_records(&json, &text, 1) : fixture_decode(&json, text.data, text.size, 0);
 	assert_int_equal(rows->rejection_count, 0);
 	return fixture_rows_text(rows);
 }
@@ -57,7 +58,7 @@ check_rejection(const fixture_rejection *got, const json_t *wanted)
 	if (expected != NULL) {
 		char text[64];
 		snprintf(text, sizeof(text), "expected %lld fields, found %lld", (long long)json_integer_value(expected),
-		         (long long)json_integer_value(json_object_get(wanted, "fields_found")));
+				 (long long)json_integer_value(json_object_get(wanted, "fields_found")));
 		assert_string_equal(got->reason, text);
 	}
 }

@@ -28,7 +28,7 @@ streams_have_one_value_in_each_line(void **state)
 	check_lines("int64", "9223372036854775807\n", "9223372036854775807\n", "9223372036854775807\n");
 	check_lines("float64", "0.1\n5\n", "0.1\n5.0\n", "0.1\n5.0\n");
 	check_lines("uuid", "123E4567-e89b-12d3-a456-426614174000\n", "\"123e4567-e89b-12d3-a456-426614174000\"\n",
-	            "123e4567-e89b-12d3-a456-426614174000\n");
+				"123e4567-e89b-12d3-a456-426614174000\n");
 	check_lines("lines", "a\n\nb", "{\"text\":\"a\"}\n{\"text\":\"\"}\n{\"text\":\"b\"}\n", "a\n\nb\n");
 }
 
@@ -68,10 +68,12 @@ check_rejected(const char *id, const char *text, int record)
 	fixture_serde serde;
 	fixture_serde_open(f, id, NULL, &serde);
 	flow_slice bytes = flow_slice_of(text);
-	fixture_rows *rows = record ? fixture_decode_records(&serde, &bytes, 1) : fixture_decode(&serde, text, bytes.size, 0);
+	fixture_rows *rows =
+		record ? fixture_decode_records(&serde, &bytes, 1) : fixture_decode(&serde, text, bytes.size, 0);
 	assert_int_equal(rows->row_count, 0);
 	assert_int_equal(rows->rejection_count, 1);
-	assert_string_equal(rows->rejections[0].raw, text[0] == '\n' ? "" : strtok(arena_copy(f->arena, text, bytes.size), "\n"));
+	assert_string_equal(rows->rejections[0].raw,
+						text[0] == '\n' ? "" : strtok(arena_copy(f->arena, text, bytes.size), "\n"));
 	assert_int_equal(rows->rejections[0].line, record ? 0 : 1);
 	fixture_destroy(f);
 }
@@ -127,13 +129,17 @@ static void
 other_types_are_refused_before_the_run(void **state)
 {
 	(void)state;
-	static const char *const pairs[][2] = { { "int32", "int64" }, { "string", "int64" }, { "lines", "string" },
-		                                    { "lines", "record(a:string,b:string)" }, { "uuid", "string" } };
+	static const char *const pairs[][2] = { { "int32", "int64" },
+											{ "string", "int64" },
+											{ "lines", "string" },
+											{ "lines", "record(a:string,b:string)" },
+											{ "uuid", "string" } };
 	fixture *f = fixture_create();
 	for (size_t i = 0; i < FLOW_COUNT(pairs); i++) {
 		fixture_serde serde;
 		fixture_serde_open(f, pairs[i][0], NULL, &serde);
-		assert_int_equal(serde.ops->check_encodable(serde.serde, fixture_schema(f, pairs[i][1]), &f->error), FLOW_E_TYPE);
+		assert_int_equal(serde.ops->check_encodable(serde.serde, fixture_schema(f, pairs[i][1]), &f->error),
+						 FLOW_E_TYPE);
 	}
 	fixture_destroy(f);
 }

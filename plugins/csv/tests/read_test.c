@@ -48,7 +48,7 @@ check_rows(const char *const *options, const char *text, const char *expected)
 /* One rejection, with its line, field and a part of its reason; the other rows are `expected`. */
 static void
 check_rejection(const char *const *options, const char *text, const char *expected, uint64_t line, const char *field,
-                const char *reason)
+				const char *reason)
 {
 	fixture *f = fixture_create();
 	fixture_serde csv;
@@ -72,13 +72,14 @@ null_is_neither_empty_nor_a_text(void **state)
 	fixture *f = fixture_create();
 	flow_slice input = case_file(f, "csv/01-null-is-not-empty/input.csv");
 	fixture_serde token;
-	fixture_serde_open(f, "csv", OPTIONS("null_token=\"\\\\N\"", "fields.id=int64", "fields.a=string?", "fields.b=string?"), &token);
+	fixture_serde_open(
+		f, "csv", OPTIONS("null_token=\"\\\\N\"", "fields.id=int64", "fields.a=string?", "fields.b=string?"), &token);
 	assert_string_equal(fixture_rows_text(decode_all_ways(&token, input.data, input.size)),
-	                    case_json(f, "csv/01-null-is-not-empty/expected.token.jsonl", 0));
+						case_json(f, "csv/01-null-is-not-empty/expected.token.jsonl", 0));
 	fixture_serde empty;
 	fixture_serde_open(f, "csv", OPTIONS("null_token=\"\"", "fields.id=int64"), &empty);
 	assert_string_equal(fixture_rows_text(decode_all_ways(&empty, input.data, input.size)),
-	                    case_json(f, "csv/01-null-is-not-empty/expected.empty.jsonl", 0));
+						case_json(f, "csv/01-null-is-not-empty/expected.empty.jsonl", 0));
 	fixture_destroy(f);
 }
 
@@ -91,7 +92,7 @@ quotes_and_delimiters_inside_of_fields_come_through(void **state)
 	fixture_serde csv;
 	fixture_serde_open(f, "csv", OPTIONS("delimiter=\";\"", "fields.id=int64"), &csv);
 	assert_string_equal(fixture_rows_text(decode_all_ways(&csv, input.data, input.size)),
-	                    case_json(f, "csv/02-quotes-and-delimiters/expected.jsonl", 0));
+						case_json(f, "csv/02-quotes-and-delimiters/expected.jsonl", 0));
 	fixture_destroy(f);
 }
 
@@ -102,8 +103,9 @@ declared_numbers_keep_every_digit_or_are_rejected(void **state)
 	fixture *f = fixture_create();
 	flow_slice input = case_file(f, "csv/03-lossless-numbers/input.csv");
 	fixture_serde csv;
-	fixture_serde_open(f, "csv", OPTIONS("fields.id=int32", "fields.i=int64", "fields.u=uint64", "fields.d=decimal", "fields.s=string"),
-	                   &csv);
+	fixture_serde_open(
+		f, "csv",
+		OPTIONS("fields.id=int32", "fields.i=int64", "fields.u=uint64", "fields.d=decimal", "fields.s=string"), &csv);
 	fixture_rows *rows = decode_all_ways(&csv, input.data, input.size);
 	assert_string_equal(fixture_rows_text(rows), case_json(f, "csv/03-lossless-numbers/expected.jsonl", 0));
 	case_check_rejections(rows, "csv/03-lossless-numbers/dead.json");
@@ -144,8 +146,8 @@ static void
 an_unclosed_quote_ends_the_stream_once_the_limit_is_passed(void **state)
 {
 	(void)state;
-	check_rejection(OPTIONS("max_record=16"), "a,b\n1,x\n2,\"y\n3,z\n4,0123456789\n5,\"w\"\n", "{\"a\":\"1\",\"b\":\"x\"}\n", 3, "",
-	                "not closed");
+	check_rejection(OPTIONS("max_record=16"), "a,b\n1,x\n2,\"y\n3,z\n4,0123456789\n5,\"w\"\n",
+					"{\"a\":\"1\",\"b\":\"x\"}\n", 3, "", "not closed");
 	check_rejection(OPTIONS("max_record=16"), "a,b\n\"1\n\n\",\"y\n3,z\n4,0123456789\n5,w\n", "", 4, "", "not closed");
 }
 
@@ -153,8 +155,8 @@ static void
 a_record_over_the_limit_is_rejected_and_the_next_one_read(void **state)
 {
 	(void)state;
-	check_rejection(OPTIONS("max_record=16"), "a,b\n1,x\n2,0123456789abcdef\n3,z\n", "{\"a\":\"1\",\"b\":\"x\"}\n{\"a\":\"3\",\"b\":\"z\"}\n",
-	                3, "", "max_record");
+	check_rejection(OPTIONS("max_record=16"), "a,b\n1,x\n2,0123456789abcdef\n3,z\n",
+					"{\"a\":\"1\",\"b\":\"x\"}\n{\"a\":\"3\",\"b\":\"z\"}\n", 3, "", "max_record");
 	check_rows(OPTIONS("max_record=16"), "a,b\n2,0123456789abcd\n", "{\"a\":\"2\",\"b\":\"0123456789abcd\"}\n");
 	check_rows(OPTIONS("max_record=16"), "a,b\n2,0123456789abcd", "{\"a\":\"2\",\"b\":\"0123456789abcd\"}\n");
 }
@@ -163,8 +165,8 @@ static void
 line_numbers_count_line_feeds_in_quotes(void **state)
 {
 	(void)state;
-	check_rejection(OPTIONS("fields.b=int64"), "a,b\n\"x\ny\nz\",1\n\"\n\",2\nq,bad\n", "{\"a\":\"x\\ny\\nz\",\"b\":1}\n{\"a\":\"\\n\",\"b\":2}\n",
-	                7, "b", "is not of type int64");
+	check_rejection(OPTIONS("fields.b=int64"), "a,b\n\"x\ny\nz\",1\n\"\n\",2\nq,bad\n",
+					"{\"a\":\"x\\ny\\nz\",\"b\":1}\n{\"a\":\"\\n\",\"b\":2}\n", 7, "b", "is not of type int64");
 }
 
 static void
@@ -195,14 +197,18 @@ a_byte_order_mark_and_comments_are_passed_over(void **state)
 	(void)state;
 	const char *row = "{\"a\":\"1\",\"b\":\"#2\"}\n";
 	check_rows(OPTIONS("comment=\"#\""), "\xEF\xBB\xBF# one\n\na,b\n#two, \"\n1,#2\n# three", row);
-	check_rows(OPTIONS("header=false", "fields.a=string", "fields.b=string"), "\xEF\xBB\xBF" "1,#2\n", row);
+	check_rows(OPTIONS("header=false", "fields.a=string", "fields.b=string"),
+			   "\xEF\xBB\xBF"
+			   "1,#2\n",
+			   row);
 }
 
 static void
 a_file_without_a_header_takes_names_from_fields_or_numbers(void **state)
 {
 	(void)state;
-	check_rows(OPTIONS("header=false"), "x,y\nz,w\n", "{\"column1\":\"x\",\"column2\":\"y\"}\n{\"column1\":\"z\",\"column2\":\"w\"}\n");
+	check_rows(OPTIONS("header=false"), "x,y\nz,w\n",
+			   "{\"column1\":\"x\",\"column2\":\"y\"}\n{\"column1\":\"z\",\"column2\":\"w\"}\n");
 	check_rows(OPTIONS("header=false", "fields.n=int64", "fields.s=string"), "1,a\n", "{\"n\":1,\"s\":\"a\"}\n");
 }
 
@@ -210,7 +216,8 @@ static void
 quotes_are_literal_in_fields_that_do_not_start_with_one(void **state)
 {
 	(void)state;
-	check_rows(NULL, "a,b\n5\" pipe,x\"y\n\"a\"\"b\",\"\"\"\"\n", "{\"a\":\"5\\\" pipe\",\"b\":\"x\\\"y\"}\n{\"a\":\"a\\\"b\",\"b\":\"\\\"\"}\n");
+	check_rows(NULL, "a,b\n5\" pipe,x\"y\n\"a\"\"b\",\"\"\"\"\n",
+			   "{\"a\":\"5\\\" pipe\",\"b\":\"x\\\"y\"}\n{\"a\":\"a\\\"b\",\"b\":\"\\\"\"}\n");
 	check_rejection(NULL, "a,b\n\"x\"y,z\n1,2\n", "{\"a\":\"1\",\"b\":\"2\"}\n", 2, "a", "behind its closing quote");
 }
 
@@ -218,8 +225,9 @@ static void
 an_escape_character_takes_the_next_one_literally(void **state)
 {
 	(void)state;
-	check_rows(OPTIONS("escape=\"\\\\\"", "null_token=\"\\\\N\""), "a,b\nx\\,y,\"q\\\"r\"\n\\N,\\\\N\n\"s\"\"t\",u\\\nv\n",
-	           "{\"a\":\"x,y\",\"b\":\"q\\\"r\"}\n{\"a\":null,\"b\":\"\\\\N\"}\n{\"a\":\"s\\\"t\",\"b\":\"u\\nv\"}\n");
+	check_rows(OPTIONS("escape=\"\\\\\"", "null_token=\"\\\\N\""),
+			   "a,b\nx\\,y,\"q\\\"r\"\n\\N,\\\\N\n\"s\"\"t\",u\\\nv\n",
+			   "{\"a\":\"x,y\",\"b\":\"q\\\"r\"}\n{\"a\":null,\"b\":\"\\\\N\"}\n{\"a\":\"s\\\"t\",\"b\":\"u\\nv\"}\n");
 }
 
 static void
@@ -227,36 +235,39 @@ several_texts_may_mean_null_and_null_needs_a_nullable_type(void **state)
 {
 	(void)state;
 	check_rows(OPTIONS("null_token=[\"NA\", \"-\"]", "fields.n=int64?"), "n,s\nNA,-\n7,\"NA\"\n",
-	           "{\"n\":null,\"s\":null}\n{\"n\":7,\"s\":\"NA\"}\n");
-	check_rejection(OPTIONS("null_token=NA", "fields.n=int64"), "n,s\nNA,x\n1,y\n", "{\"n\":1,\"s\":\"y\"}\n", 2, "n", "is null");
+			   "{\"n\":null,\"s\":null}\n{\"n\":7,\"s\":\"NA\"}\n");
+	check_rejection(OPTIONS("null_token=NA", "fields.n=int64"), "n,s\nNA,x\n1,y\n", "{\"n\":1,\"s\":\"y\"}\n", 2, "n",
+					"is null");
 }
 
 static void
 every_type_is_read_exactly(void **state)
 {
 	(void)state;
-	check_rows(OPTIONS("fields.b=bool", "fields.f=float64", "fields.d=decimal(8,2)", "fields.t=timestamp", "fields.y=date",
-	                   "fields.u=uuid", "fields.e=\"enum(red,blue)\"", "fields.x=bytes"),
-	           "b,f,d,t,y,u,e,x\ntrue,-0.1,1.5,2013-01-01T10:00:00Z,2013-02-03,123E4567-e89b-12d3-a456-426614174000,red,\xff\n"
-	           "FALSE,1e300,12,2013-01-01 10:00:00.25,1969-12-31,00000000-0000-0000-0000-000000000000,blue,\n",
-	           "{\"b\":true,\"f\":-0.1,\"d\":1.50,\"t\":\"2013-01-01T10:00:00Z\",\"y\":\"2013-02-03\","
-	           "\"u\":\"123e4567-e89b-12d3-a456-426614174000\",\"e\":\"red\",\"x\":\"\\u00ff\"}\n"
-	           "{\"b\":false,\"f\":1e300,\"d\":12.00,\"t\":\"2013-01-01T10:00:00.25Z\",\"y\":\"1969-12-31\","
-	           "\"u\":\"00000000-0000-0000-0000-000000000000\",\"e\":\"blue\",\"x\":\"\"}\n");
+	check_rows(
+		OPTIONS("fields.b=bool", "fields.f=float64", "fields.d=decimal(8,2)", "fields.t=timestamp", "fields.y=date",
+				"fields.u=uuid", "fields.e=\"enum(red,blue)\"", "fields.x=bytes"),
+		"b,f,d,t,y,u,e,x\ntrue,-0.1,1.5,2013-01-01T10:00:00Z,2013-02-03,123E4567-e89b-12d3-a456-426614174000,red,\xff\n"
+		"FALSE,1e300,12,2013-01-01 10:00:00.25,1969-12-31,00000000-0000-0000-0000-000000000000,blue,\n",
+		"{\"b\":true,\"f\":-0.1,\"d\":1.50,\"t\":\"2013-01-01T10:00:00Z\",\"y\":\"2013-02-03\","
+		"\"u\":\"123e4567-e89b-12d3-a456-426614174000\",\"e\":\"red\",\"x\":\"\\u00ff\"}\n"
+		"{\"b\":false,\"f\":1e300,\"d\":12.00,\"t\":\"2013-01-01T10:00:00.25Z\",\"y\":\"1969-12-31\","
+		"\"u\":\"00000000-0000-0000-0000-000000000000\",\"e\":\"blue\",\"x\":\"\"}\n");
 }
 
 static void
 what_does_not_fit_its_type_names_field_line_and_text(void **state)
 {
 	(void)state;
-	check_rejection(OPTIONS("fields.n=int32"), "s,n\nx,2147483648\ny,-2147483648\n", "{\"s\":\"y\",\"n\":-2147483648}\n", 2, "n",
-	                "\"2147483648\" does not fit int32");
+	check_rejection(OPTIONS("fields.n=int32"), "s,n\nx,2147483648\ny,-2147483648\n",
+					"{\"s\":\"y\",\"n\":-2147483648}\n", 2, "n", "\"2147483648\" does not fit int32");
 	check_rejection(OPTIONS("fields.n=float64"), "s,n\nx,1e400\n", "", 2, "n", "does not fit float64");
 	check_rejection(OPTIONS("fields.n=float64"), "s,n\nx,1.\n", "", 2, "n", "\"1.\"");
 	check_rejection(OPTIONS("fields.n=\"decimal(4,1)\""), "s,n\nx,1.25\n", "", 2, "n", "does not fit decimal(4,1)");
 	check_rejection(OPTIONS("fields.n=\"enum(a,b)\""), "s,n\nx,c\n", "", 2, "n", "\"c\" is not of type");
 	check_rejection(OPTIONS("fields.n=timestamp"), "s,n\nx,2013-02-29T00:00:00Z\n", "", 2, "n", "2013-02-29T00:00:00Z");
-	check_rejection(OPTIONS("fields.n=int64"), "s,n\nx,1 \ny,12345678901234567\n", "{\"s\":\"y\",\"n\":12345678901234567}\n", 2, "n", "\"1 \"");
+	check_rejection(OPTIONS("fields.n=int64"), "s,n\nx,1 \ny,12345678901234567\n",
+					"{\"s\":\"y\",\"n\":12345678901234567}\n", 2, "n", "\"1 \"");
 	check_rejection(NULL, "s,n\nx,\xff\xfe\ny,\xC3\xA9\n", "{\"s\":\"y\",\"n\":\"\xC3\xA9\"}\n", 2, "n", "UTF-8");
 }
 
@@ -292,14 +303,17 @@ another_file_may_have_its_columns_in_another_order(void **state)
 	fixture_serde csv;
 	fixture_serde_open(f, "csv", OPTIONS("fields.a=int64"), &csv);
 	assert_string_equal(fixture_rows_text(decode_text(&csv, "a,b\n1,x\n", 0)), "{\"a\":1,\"b\":\"x\"}\n");
-	flow_decoder_request request = { .struct_size = FLOW_SIZEOF(flow_decoder_request), .place = flow_slice_of("second.csv") };
+	flow_decoder_request request = { .struct_size = FLOW_SIZEOF(flow_decoder_request),
+									 .place = flow_slice_of("second.csv") };
 	const char *const texts[] = { "b,a\ny,2\n", "b,c\ny,2\n", "b,a,c\n", "b,b\n" };
 	for (size_t i = 0; i < FLOW_COUNT(texts); i++) {
 		flow_decoder *decoder = NULL;
 		assert_int_equal(csv.ops->decoder_open(csv.serde, &request, &decoder, &f->error), FLOW_OK);
 		char padded[128] = { 0 };
 		strcpy(padded, texts[i]);
-		flow_window window = { .struct_size = FLOW_SIZEOF(flow_window), .final = 1, .data = padded, .size = strlen(padded) };
+		flow_window window = {
+			.struct_size = FLOW_SIZEOF(flow_window), .final = 1, .data = padded, .size = strlen(padded)
+		};
 		flow_builder *builder = builder_create(f->pool, 0, 0);
 		flow_status status = csv.ops->decode(decoder, &window, builder, &f->error);
 		if (i == 0) {

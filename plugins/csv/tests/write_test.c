@@ -26,40 +26,45 @@ static void
 fields_are_quoted_where_a_reader_needs_it(void **state)
 {
 	(void)state;
-	check_written(NULL, "record(a:string,b:int64)", "{\"a\":\"plain text\",\"b\":-5}\n{\"a\":\"x,y\",\"b\":1}\n{\"a\":\"say \\\"hi\\\"\",\"b\":2}\n"
-	              "{\"a\":\"l\\nm\",\"b\":3}\n{\"a\":\"\\r\",\"b\":4}\n{\"a\":\"\",\"b\":5}\n",
-	              "a,b\nplain text,-5\n\"x,y\",1\n\"say \"\"hi\"\"\",2\n\"l\nm\",3\n\"\r\",4\n,5\n");
-	check_written(OPTIONS("delimiter=\";\"", "quote=\"'\""), "record(a:string,b:string)", "{\"a\":\"x;y\",\"b\":\"it's, ok\"}\n",
-	              "a;b\n'x;y';'it''s, ok'\n");
+	check_written(NULL, "record(a:string,b:int64)",
+				  "{\"a\":\"plain text\",\"b\":-5}\n{\"a\":\"x,y\",\"b\":1}\n{\"a\":\"say \\\"hi\\\"\",\"b\":2}\n"
+				  "{\"a\":\"l\\nm\",\"b\":3}\n{\"a\":\"\\r\",\"b\":4}\n{\"a\":\"\",\"b\":5}\n",
+				  "a,b\nplain text,-5\n\"x,y\",1\n\"say \"\"hi\"\"\",2\n\"l\nm\",3\n\"\r\",4\n,5\n");
+	check_written(OPTIONS("delimiter=\";\"", "quote=\"'\""), "record(a:string,b:string)",
+				  "{\"a\":\"x;y\",\"b\":\"it's, ok\"}\n", "a;b\n'x;y';'it''s, ok'\n");
 }
 
 static void
 null_and_texts_that_look_like_it_stay_apart(void **state)
 {
 	(void)state;
-	check_written(OPTIONS("null_token=NA"), "record(a:string?,b:int64?)", "{\"a\":null,\"b\":null}\n{\"a\":\"NA\",\"b\":1}\n{\"a\":\"\",\"b\":2}\n",
-	              "a,b\nNA,NA\n\"NA\",1\n,2\n");
+	check_written(OPTIONS("null_token=NA"), "record(a:string?,b:int64?)",
+				  "{\"a\":null,\"b\":null}\n{\"a\":\"NA\",\"b\":1}\n{\"a\":\"\",\"b\":2}\n",
+				  "a,b\nNA,NA\n\"NA\",1\n,2\n");
 	check_written(OPTIONS("null_token=\"\""), "record(a:string?)", "{\"a\":null}\n{\"a\":\"\"}\n", "a\n\n\"\"\n");
-	check_written(OPTIONS("null_token=\"-1\""), "record(a:int64?)", "{\"a\":null}\n{\"a\":-1}\n{\"a\":1}\n", "a\n-1\n\"-1\"\n1\n");
+	check_written(OPTIONS("null_token=\"-1\""), "record(a:int64?)", "{\"a\":null}\n{\"a\":-1}\n{\"a\":1}\n",
+				  "a\n-1\n\"-1\"\n1\n");
 	check_written(OPTIONS("header=false"), "record(a:string)", "{\"a\":\"\"}\n", "\"\"\n");
-	check_written(OPTIONS("comment=\"#\""), "record(a:string,b:string)", "{\"a\":\"#x\",\"b\":\"#y\"}\n", "a,b\n\"#x\",#y\n");
+	check_written(OPTIONS("comment=\"#\""), "record(a:string,b:string)", "{\"a\":\"#x\",\"b\":\"#y\"}\n",
+				  "a,b\n\"#x\",#y\n");
 }
 
 static void
 escapes_are_escaped(void **state)
 {
 	(void)state;
-	check_written(OPTIONS("escape=\"\\\\\""), "record(a:string)", "{\"a\":\"b\\\\c\"}\n{\"a\":\"d\\\"e\"}\n", "a\n\"b\\\\c\"\n\"d\"\"e\"\n");
+	check_written(OPTIONS("escape=\"\\\\\""), "record(a:string)", "{\"a\":\"b\\\\c\"}\n{\"a\":\"d\\\"e\"}\n",
+				  "a\n\"b\\\\c\"\n\"d\"\"e\"\n");
 }
 
 static void
 numbers_and_times_are_written_as_they_are_read(void **state)
 {
 	(void)state;
-	const char *fields[] = { "fields.u=uint64", "fields.f=float64", "fields.d=decimal", "fields.b=bool", "fields.t=timestamp",
-		                     "fields.y=date",   "fields.i=uuid",    NULL };
+	const char *fields[] = { "fields.u=uint64",    "fields.f=float64", "fields.d=decimal", "fields.b=bool",
+							 "fields.t=timestamp", "fields.y=date",    "fields.i=uuid",    NULL };
 	const char *text = "u,f,d,b,t,y,i\n18446744073709551615,0.1,-1.50,true,2013-01-01T10:00:00Z,2013-01-02,"
-	                   "123e4567-e89b-12d3-a456-426614174000\n";
+					   "123e4567-e89b-12d3-a456-426614174000\n";
 	fixture *f = fixture_create();
 	fixture_serde csv;
 	fixture_serde_open(f, "csv", fields, &csv);
@@ -164,7 +169,8 @@ random_texts_come_back(void **state)
 			}
 			flow_builder_add(builder, flow_record(cells, 2));
 		}
-		batch_head head = { .schema = fixture_schema(f, nullable ? "record(a:bytes?,b:bytes?)" : "record(a:bytes,b:bytes)") };
+		batch_head head = { .schema =
+								fixture_schema(f, nullable ? "record(a:bytes?,b:bytes?)" : "record(a:bytes,b:bytes)") };
 		flow_batch *batch = builder_finish(builder, &head);
 		fixture_bytes *bytes = fixture_encode(&csv, batch, 0);
 		fixture_rows *rows = fixture_decode(&csv, bytes->data, bytes->size, o == 0 ? 0 : 11);
@@ -183,8 +189,10 @@ static void
 damaged_files_never_fail(void **state)
 {
 	(void)state;
-	const char *text = "id,name,t\n1,\"o,n\"\"e\",2013-01-01T10:00:00Z\n2,\xC3\xA9,2013-01-01T11:00:00Z\r\n3,\"a\nb\",NA\n\n4,,\"2013-01-01\"\n";
-	const char *const options[] = { "null_token=NA", "fields.id=int64?", "fields.name=string?", "fields.t=timestamp?", "header=false", NULL };
+	const char *text = "id,name,t\n1,\"o,n\"\"e\",2013-01-01T10:00:00Z\n2,\xC3\xA9,2013-01-01T11:00:00Z\r\n3,\"a\nb\","
+					   "NA\n\n4,,\"2013-01-01\"\n";
+	const char *const options[] = { "null_token=NA",       "fields.id=int64?", "fields.name=string?",
+									"fields.t=timestamp?", "header=false",     NULL };
 	uint64_t size = strlen(text);
 	for (uint64_t cut = 1; cut <= size; cut++) {
 		fixture *f = fixture_create();

@@ -73,7 +73,8 @@ integers_above_int64_keep_their_digits_or_are_rejected_where_declared(void **sta
 	fixture_serde declared;
 	fixture_serde_open(f, "json", OPTIONS("fields.id=int64", "fields.n=int64"), &declared);
 	fixture_rows *rows = decode_all_ways(&declared, input);
-	assert_string_equal(fixture_rows_text(rows), case_json(f, "json/01-integer-above-int64/expected.fits-int64.jsonl", 0));
+	assert_string_equal(fixture_rows_text(rows),
+						case_json(f, "json/01-integer-above-int64/expected.fits-int64.jsonl", 0));
 	case_check_rejections(rows, "json/01-integer-above-int64/dead.json");
 	fixture_destroy(f);
 }
@@ -105,7 +106,7 @@ the_same_key_twice_is_rejected_unless_the_last_one_counts(void **state)
 	fixture_serde last;
 	fixture_serde_open(f, "json", OPTIONS("duplicates=last"), &last);
 	assert_string_equal(fixture_rows_text(decode_all_ways(&last, input)),
-	                    case_json(f, "json/03-duplicate-keys/expected.last-wins.jsonl", 0));
+						case_json(f, "json/03-duplicate-keys/expected.last-wins.jsonl", 0));
 	fixture_destroy(f);
 }
 
@@ -251,7 +252,7 @@ numbers_keep_their_value_or_are_rejected(void **state)
 	}
 	fixture_destroy(f);
 	check_rows(NULL, "[0.1,1.50,-0.0,1e2,123456789012345678901234567890.123,100000000000000000000]\n",
-	           "[0.1,1.50,-0.0,100,123456789012345678901234567890.123,100000000000000000000]\n");
+			   "[0.1,1.50,-0.0,100,123456789012345678901234567890.123,100000000000000000000]\n");
 	check_rejected(NULL, "{\"v\":1e999999999}\n", FLOW_E_RANGE, "/v", "1e999999999");
 }
 
@@ -301,17 +302,23 @@ static void
 declared_fields_are_converted_exactly(void **state)
 {
 	(void)state;
-	check_rows(OPTIONS("fields.b=bool", "fields.i=int32", "fields.u=uint64", "fields.f=float64", "fields.d=decimal(8,2)",
-	                   "fields.t=timestamp", "fields.x=bytes", "fields.g=uuid", "fields.l=list<int64?>", "fields.m=map<string>",
-	                   "fields.r=\"record(p:int64,q:string?)\"", "fields.e=\"enum(red,blue)\"", "fields.a=any"),
-	           "{\"b\":true,\"i\":-7,\"u\":18446744073709551615,\"f\":0.1,\"d\":1.5,\"t\":\"2013-01-01T10:00:00+01:00\",\"x\":\"AP8=\","
-	           "\"g\":\"123e4567-e89b-12d3-a456-426614174000\",\"l\":[1,null,3],\"m\":{\"k\":\"v\"},\"r\":{\"q\":null,\"p\":1},"
-	           "\"e\":\"blue\",\"a\":{\"x\":[1,\"y\",{}]}}\n",
-	           "{\"b\":true,\"i\":-7,\"u\":18446744073709551615,\"f\":0.1,\"d\":1.50,\"t\":\"2013-01-01T09:00:00Z\",\"x\":\"\\u0000\\u00ff\","
-	           "\"g\":\"123e4567-e89b-12d3-a456-426614174000\",\"l\":[1,null,3],\"m\":{\"k\":\"v\"},\"r\":{\"p\":1,\"q\":null},"
-	           "\"e\":\"blue\",\"a\":{\"x\":[1,\"y\",{}]}}\n");
-	check_rows(OPTIONS("fields.i=int64", "fields.f=float64?"), "{\"i\":1e2,\"f\":\"NaN\"}\n{\"i\":-3.0,\"f\":2}\n{\"f\":null,\"i\":0.0}\n",
-	           "{\"i\":100,\"f\":\"NaN\"}\n{\"i\":-3,\"f\":2.0}\n{\"i\":0,\"f\":null}\n");
+	check_rows(OPTIONS("fields.b=bool", "fields.i=int32", "fields.u=uint64", "fields.f=float64",
+					   "fields.d=decimal(8,2)", "fields.t=timestamp", "fields.x=bytes", "fields.g=uuid",
+					   "fields.l=list<int64?>", "fields.m=map<string>", "fields.r=\"record(p:int64,q:string?)\"",
+					   "fields.e=\"enum(red,blue)\"", "fields.a=any"),
+			   "{\"b\":true,\"i\":-7,\"u\":18446744073709551615,\"f\":0.1,\"d\":1.5,\"t\":\"2013-01-01T10:00:00+01:"
+			   "00\",\"x\":\"AP8=\","
+			   "\"g\":\"123e4567-e89b-12d3-a456-426614174000\",\"l\":[1,null,3],\"m\":{\"k\":\"v\"},\"r\":{\"q\":null,"
+			   "\"p\":1},"
+			   "\"e\":\"blue\",\"a\":{\"x\":[1,\"y\",{}]}}\n",
+			   "{\"b\":true,\"i\":-7,\"u\":18446744073709551615,\"f\":0.1,\"d\":1.50,\"t\":\"2013-01-01T09:00:00Z\","
+			   "\"x\":\"\\u0000\\u00ff\","
+			   "\"g\":\"123e4567-e89b-12d3-a456-426614174000\",\"l\":[1,null,3],\"m\":{\"k\":\"v\"},\"r\":{\"p\":1,"
+			   "\"q\":null},"
+			   "\"e\":\"blue\",\"a\":{\"x\":[1,\"y\",{}]}}\n");
+	check_rows(OPTIONS("fields.i=int64", "fields.f=float64?"),
+			   "{\"i\":1e2,\"f\":\"NaN\"}\n{\"i\":-3.0,\"f\":2}\n{\"f\":null,\"i\":0.0}\n",
+			   "{\"i\":100,\"f\":\"NaN\"}\n{\"i\":-3,\"f\":2.0}\n{\"i\":0,\"f\":null}\n");
 }
 
 static void
@@ -319,10 +326,10 @@ a_schema_in_avro_json_gives_unions_and_defaults(void **state)
 {
 	(void)state;
 	check_rows(OPTIONS("schema=\"{\\\"type\\\":\\\"record\\\",\\\"name\\\":\\\"r\\\",\\\"fields\\\":["
-	                   "{\\\"name\\\":\\\"v\\\",\\\"type\\\":[\\\"null\\\",\\\"long\\\",\\\"string\\\"]},"
-	                   "{\\\"name\\\":\\\"n\\\",\\\"type\\\":\\\"long\\\",\\\"default\\\":7}]}\""),
-	           "{\"v\":1,\"n\":2}\n{\"v\":\"x\"}\n{\"v\":null}\n{}\n",
-	           "{\"v\":1,\"n\":2}\n{\"v\":\"x\",\"n\":7}\n{\"v\":null,\"n\":7}\n{\"v\":null,\"n\":7}\n");
+					   "{\\\"name\\\":\\\"v\\\",\\\"type\\\":[\\\"null\\\",\\\"long\\\",\\\"string\\\"]},"
+					   "{\\\"name\\\":\\\"n\\\",\\\"type\\\":\\\"long\\\",\\\"default\\\":7}]}\""),
+			   "{\"v\":1,\"n\":2}\n{\"v\":\"x\"}\n{\"v\":null}\n{}\n",
+			   "{\"v\":1,\"n\":2}\n{\"v\":\"x\",\"n\":7}\n{\"v\":null,\"n\":7}\n{\"v\":null,\"n\":7}\n");
 }
 
 static void
@@ -390,10 +397,12 @@ fields_that_nobody_reads_are_checked_but_not_made(void **state)
 	fixture *f = fixture_create();
 	fixture_serde json;
 	fixture_serde_open(f, "json", OPTIONS("fields.a=int64", "fields.b=list<int64>", "fields.c=string"), &json);
-	const char *text = "{\"a\":1,\"b\":[\"x\"],\"c\":\"y\"}\n{\"c\":\"z\"}\n{\"a\":1,\"b\":[1,],\"c\":\"w\"}\n{\"a\":1,\"a\":2,\"c\":\"v\"}\n";
+	const char *text = "{\"a\":1,\"b\":[\"x\"],\"c\":\"y\"}\n{\"c\":\"z\"}\n{\"a\":1,\"b\":[1,],\"c\":\"w\"}\n{\"a\":1,"
+					   "\"a\":2,\"c\":\"v\"}\n";
 	fixture_decoding how = { .fields = (const uint32_t[]){ 2 }, .field_count = 1 };
 	fixture_rows *rows = fixture_decode_with(&json, text, strlen(text), &how);
-	assert_string_equal(fixture_rows_text(rows), "{\"a\":null,\"b\":null,\"c\":\"y\"}\n{\"a\":null,\"b\":null,\"c\":\"z\"}\n");
+	assert_string_equal(fixture_rows_text(rows),
+						"{\"a\":null,\"b\":null,\"c\":\"y\"}\n{\"a\":null,\"b\":null,\"c\":\"z\"}\n");
 	assert_int_equal(rows->rejection_count, 2);
 	assert_int_equal(rows->rejections[0].line, 3);
 	assert_int_equal(rows->rejections[1].line, 4);
@@ -445,7 +454,8 @@ static void
 damaged_lines_never_fail(void **state)
 {
 	(void)state;
-	const char *text = "{\"id\":12,\"name\":\"o\\u0041\\\"\xC3\xA9\",\"d\":-1.5e3,\"l\":[true,null,{\"x\":{}}]}\n[\"second\"]\n";
+	const char *text =
+		"{\"id\":12,\"name\":\"o\\u0041\\\"\xC3\xA9\",\"d\":-1.5e3,\"l\":[true,null,{\"x\":{}}]}\n[\"second\"]\n";
 	uint64_t size = strlen(text);
 	for (uint64_t bit = 0; bit < size * 9; bit++) { /* the last round cuts instead */
 		char damaged[256];

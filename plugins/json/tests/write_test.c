@@ -29,9 +29,10 @@ keys_stand_in_the_order_of_the_schema(void **state)
 {
 	(void)state;
 	check_written(NULL, "record(b:int64,a:string?,c:list<float64>,m:map<bool>,r:record(x:int64))",
-	              "{\"a\":\"x\",\"b\":1,\"c\":[0.5,1e300],\"m\":{\"k\":true},\"r\":{\"x\":2}}\n{\"a\":null,\"b\":2,\"c\":[],\"m\":{},\"r\":{\"x\":3}}\n",
-	              "{\"b\":1,\"a\":\"x\",\"c\":[0.5,1e300],\"m\":{\"k\":true},\"r\":{\"x\":2}}\n"
-	              "{\"b\":2,\"a\":null,\"c\":[],\"m\":{},\"r\":{\"x\":3}}\n");
+				  "{\"a\":\"x\",\"b\":1,\"c\":[0.5,1e300],\"m\":{\"k\":true},\"r\":{\"x\":2}}\n{\"a\":null,\"b\":2,"
+				  "\"c\":[],\"m\":{},\"r\":{\"x\":3}}\n",
+				  "{\"b\":1,\"a\":\"x\",\"c\":[0.5,1e300],\"m\":{\"k\":true},\"r\":{\"x\":2}}\n"
+				  "{\"b\":2,\"a\":null,\"c\":[],\"m\":{},\"r\":{\"x\":3}}\n");
 	check_written(NULL, "int64", "7\n-8\n", "7\n-8\n");
 }
 
@@ -39,10 +40,11 @@ static void
 every_type_has_its_form(void **state)
 {
 	(void)state;
-	const char *fields[] = { "fields.d=decimal", "fields.t=timestamp", "fields.l=local_timestamp", "fields.y=date", "fields.h=time",
-		                     "fields.u=uuid",    "fields.x=bytes",     NULL };
-	const char *text = "{\"d\":-1.50,\"t\":\"2013-01-01T10:00:00Z\",\"l\":\"2013-01-01T10:00:00.5\",\"y\":\"2013-01-02\","
-	                   "\"h\":\"10:00:00\",\"u\":\"123e4567-e89b-12d3-a456-426614174000\",\"x\":\"Af8=\"}\n";
+	const char *fields[] = { "fields.d=decimal", "fields.t=timestamp", "fields.l=local_timestamp", "fields.y=date",
+							 "fields.h=time",    "fields.u=uuid",      "fields.x=bytes",           NULL };
+	const char *text =
+		"{\"d\":-1.50,\"t\":\"2013-01-01T10:00:00Z\",\"l\":\"2013-01-01T10:00:00.5\",\"y\":\"2013-01-02\","
+		"\"h\":\"10:00:00\",\"u\":\"123e4567-e89b-12d3-a456-426614174000\",\"x\":\"Af8=\"}\n";
 	fixture *f = fixture_create();
 	fixture_serde json;
 	fixture_serde_open(f, "json", fields, &json);
@@ -85,7 +87,8 @@ escapes_at_every_place_of_long_and_short_texts(void **state)
 	static const struct {
 		const char *text;
 		const char *escaped;
-	} specials[] = { { "\"", "\\\"" }, { "\\", "\\\\" }, { "\n", "\\n" }, { "\x1f", "\\u001f" }, { "\xC3\xA9", "\xC3\xA9" }, { "/", "/" } };
+	} specials[] = { { "\"", "\\\"" },      { "\\", "\\\\" },           { "\n", "\\n" },
+					 { "\x1f", "\\u001f" }, { "\xC3\xA9", "\xC3\xA9" }, { "/", "/" } };
 	fixture *f = fixture_create();
 	fixture_serde json;
 	fixture_serde_open(f, "json", NULL, &json);
@@ -185,8 +188,9 @@ static void
 untyped_documents_come_back_as_they_were(void **state)
 {
 	(void)state;
-	const char *text = "{\"z\":1,\"a\":[1.50,-0.0,1e300,\"\\u0000\xE2\x82\xAC\\\"\",null,true,{}],\"\":{\"x\":[[],[[]]]}}\n"
-	                   "18446744073709551616\n\"\"\n[]\n-9223372036854775808\n";
+	const char *text =
+		"{\"z\":1,\"a\":[1.50,-0.0,1e300,\"\\u0000\xE2\x82\xAC\\\"\",null,true,{}],\"\":{\"x\":[[],[[]]]}}\n"
+		"18446744073709551616\n\"\"\n[]\n-9223372036854775808\n";
 	fixture *f = fixture_create();
 	fixture_serde json;
 	fixture_serde_open(f, "json", NULL, &json);
@@ -205,9 +209,12 @@ static void
 declared_types_come_back(void **state)
 {
 	(void)state;
-	const char *fields[] = { "fields.x=bytes",     "fields.u=uuid?", "fields.d=decimal(12,3)", "fields.t=timestamp(ns)?", "fields.f=float64",
-		                     "fields.l=list<any>", "decimals=string", "nan=string",            NULL };
-	const char *text = "{\"x\":\"AAEC/w==\",\"u\":null,\"d\":\"1.500\",\"t\":\"1969-12-31T23:59:59.999999999Z\",\"f\":\"Infinity\",\"l\":[1,[2]]}\n";
+	const char *fields[] = { "fields.x=bytes",          "fields.u=uuid?",   "fields.d=decimal(12,3)",
+							 "fields.t=timestamp(ns)?", "fields.f=float64", "fields.l=list<any>",
+							 "decimals=string",         "nan=string",       NULL };
+	const char *text =
+		"{\"x\":\"AAEC/"
+		"w==\",\"u\":null,\"d\":\"1.500\",\"t\":\"1969-12-31T23:59:59.999999999Z\",\"f\":\"Infinity\",\"l\":[1,[2]]}\n";
 	fixture *f = fixture_create();
 	fixture_serde json;
 	fixture_serde_open(f, "json", fields, &json);
