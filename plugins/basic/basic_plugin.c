@@ -24,7 +24,7 @@ open_kind(const flow_host *host, const flow_options *options, int kind, const ch
 		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
 	s->host = host;
 	s->kind = kind;
-	s->max_record = (uint64_t)flow_option_int(options, "max_record", 16 * 1024 * 1024);
+	s->max_record = (uint64_t)flow_option_int(options, "max_record", (int64_t)16 << 20);
 	s->text = schemas->parse_type(flow_slice_of(type), error);
 	s->schema = kind == BASIC_LINES ? schemas->parse_type(flow_slice_of("record(text:string)"), error)
 									: schemas->retain(s->text);

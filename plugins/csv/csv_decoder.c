@@ -89,7 +89,7 @@ csv_save(flow_decoder *d, flow_slice *state, flow_error *error)
 	uint64_t size = sizeof(d->state);
 	if (d->state.mapped) {
 		for (uint32_t i = 0; i < d->column_count; i++)
-			memcpy(d->saved + size + 4 * i, &d->columns[i].field, 4);
+			memcpy(d->saved + size + (uint64_t)4 * i, &d->columns[i].field, 4);
 		size += (uint64_t)4 * d->column_count;
 	}
 	*state = flow_slice_make(d->saved, size);
@@ -109,7 +109,7 @@ csv_restore(flow_decoder *d, flow_slice state, flow_error *error)
 						 "csv: the saved state of %s is of another version or other columns", d->place);
 	for (uint32_t i = 0; s.mapped && i < d->column_count; i++) {
 		uint32_t field;
-		memcpy(&field, state.data + sizeof(s) + 4 * i, 4);
+		memcpy(&field, state.data + sizeof(s) + (uint64_t)4 * i, 4);
 		if (field >= d->column_count)
 			return flow_fail(host, error, FLOW_E_CORRUPT, "csv: the saved state of %s names column %u", d->place,
 							 field);
@@ -168,7 +168,7 @@ csv_read_header(struct flow_decoder *d, flow_window *window, flow_error *error)
 		return FLOW_OK;
 	flow_status status = FLOW_E_DECODE;
 	if (cut != CSV_LINE_WHOLE || over)
-		flow_fail(host, error, status, "%s:%llu: the header %s", d->place, (unsigned long long)(lines + 1),
+		flow_fail(host, error, status, "%s:%llu: the header %s", d->place, (unsigned long long)lines + 1,
 				  over ? "is longer than max_record" : "opens a quote that is not closed");
 	else
 		status = take_header(d, &line, error);

@@ -59,7 +59,7 @@ index_sse2(const char *data, uint32_t size, uint32_t base, char delimiter, char 
 		uint64_t map = 0;
 		uint64_t upper = 0;
 		for (int i = 0; i < 4; i++) {
-			__m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(data + at + 16 * i));
+			__m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(data + at + (size_t)16 * (size_t)i));
 			__m128i hits = _mm_or_si128(_mm_cmpeq_epi8(bytes, delimiters),
 										_mm_or_si128(_mm_cmpeq_epi8(bytes, thirds), _mm_cmpeq_epi8(bytes, feeds)));
 			map |= (uint64_t)(uint32_t)_mm_movemask_epi8(hits) << (16 * i);

@@ -215,7 +215,7 @@ csv_open(const flow_host *host, const flow_options *from, uint32_t use, flow_ser
 		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
 	s->host = host;
 	s->format.header = flow_option_bool(from, "header", 1);
-	s->format.max_record = (uint64_t)flow_option_int(from, "max_record", 16 * 1024 * 1024);
+	s->format.max_record = (uint64_t)flow_option_int(from, "max_record", (int64_t)16 << 20);
 	flow_status status = read_characters(s, from, error);
 	if (status == FLOW_OK)
 		status = read_tokens(s, from, error);

@@ -73,10 +73,11 @@ make_fields(struct builder *b, json_node *node)
 		text += from->name.size + 8; /* json_node_find */
 		int high = 0;
 		field->key = text;
-		memcpy(text, ",\"", 2);
-		text = json_put_escaped(field->name, field->size, text + 2, &high);
-		memcpy(text, "\":", 2);
-		text += 2;
+		*text++ = ',';
+		*text++ = '"';
+		text = json_put_escaped(field->name, field->size, text, &high);
+		*text++ = '"';
+		*text++ = ':';
 		field->key_size = (uint32_t)(text - field->key);
 	}
 }

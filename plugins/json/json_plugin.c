@@ -139,7 +139,7 @@ json_open(const flow_host *host, const flow_options *from, uint32_t use, flow_se
 		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
 	s->host = host;
 	s->format.depth_limit = (uint32_t)flow_option_int(from, "depth_limit", 256);
-	s->format.max_record = (uint64_t)flow_option_int(from, "max_record", 16 * 1024 * 1024);
+	s->format.max_record = (uint64_t)flow_option_int(from, "max_record", (int64_t)16 << 20);
 	s->format.last_duplicate = chosen(from, "duplicates", "last");
 	s->format.extra_is_error = chosen(from, "extra", "error");
 	s->format.decimals_as_string = chosen(from, "decimals", "string");

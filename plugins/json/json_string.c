@@ -16,10 +16,12 @@ put_escape(unsigned char c, char *to)
 	} else if (letters[c] != 0) {
 		*to++ = letters[c];
 	} else {
-		memcpy(to, "u00", 3);
-		to[3] = digits[c >> 4];
-		to[4] = digits[c & 15];
-		to += 5;
+		*to++ = 'u';
+		*to++ = '0';
+		*to++ = '0';
+		to[0] = digits[c >> 4];
+		to[1] = digits[c & 15];
+		to += 2;
 	}
 	return to;
 }
