@@ -60,6 +60,16 @@ collect(const session *s, struct subjects *all)
 	}
 }
 
+/* For scripts: kind, id and summary behind tabs. */
+static void
+print_names(const struct subjects *all)
+{
+	for (size_t i = 0; i < all->count; i++) {
+		const char *doc = all->items[i].doc == NULL ? "" : all->items[i].doc;
+		printf("%s\t%s\t%.*s\n", all->items[i].kind, all->items[i].id, (int)strcspn(doc, "."), doc);
+	}
+}
+
 static void
 print_overview(const struct subjects *all)
 {
@@ -171,7 +181,9 @@ run_help(arguments *given)
 	int exit_code = session_open(&s, given);
 	if (exit_code == EXIT_DONE && all != NULL) {
 		collect(&s, all);
-		if (arguments_count(given) == 0)
+		if (arguments_count(given) == 0 && strcmp(format, "words") == 0)
+			print_names(all);
+		else if (arguments_count(given) == 0)
 			print_overview(all);
 		else
 			exit_code = print_named(s.arena, all, arguments_operand(given, 0), format);
