@@ -10,7 +10,7 @@
 
 struct flow_committer {
 	const flow_host *host;
-	const flow_stream_request *request;
+	struct path_names names;
 };
 
 flow_status
@@ -20,15 +20,31 @@ committer_open(flow_system *system, const flow_stream_request *request, flow_com
 	if (committer == NULL)
 		return flow_fail(system->host, error, FLOW_E_MEMORY, "out of memory");
 	committer->host = system->host;
-	committer->request = request;
-	*result = committer;
-	return FLOW_OK;
+	flow_status status = path_names_open(system->host, request, &committer->names, error);
+	if (status != FLOW_OK)
+		system->host->release(committer);
+	else
+		*result = committer;
+	return status;
 }
 
 void
 committer_close(flow_committer *committer)
 {
+	path_names_close(&committer->names);
 	committer->host->release(committer);
+}
+
+/* Drops what was written behind the checkpoint, durably: a crash must not bring it back under the target's name. */
+static flow_status
+cut_back(flow_committer *committer, const char *temporary, uint64_t length, flow_error *error)
+{
+	int descriptor = open(temporary, O_WRONLY | O_CLOEXEC);
+	int failed = descriptor < 0 || ftruncate(descriptor, (off_t)length) != 0 || fsync(descriptor) != 0;
+	flow_status status = failed ? path_failed(committer->host, error, "cannot cut back", temporary, errno) : FLOW_OK;
+	if (descriptor >= 0)
+		close(descriptor);
+	return status;
 }
 
 /* Renames; if the temporary is gone and the target has the right size, an earlier call did it. */
@@ -47,8 +63,11 @@ publish(flow_committer *committer, const char *temporary, const char *target, ui
 	if ((uint64_t)about.st_size < length)
 		return flow_fail(host, error, FLOW_E_CORRUPT, "%s: has %llu bytes, but the checkpoint knows of %llu", temporary,
 		                 (unsigned long long)about.st_size, (unsigned long long)length);
-	if ((uint64_t)about.st_size > length && truncate(temporary, (off_t)length) != 0)
-		return path_failed(host, error, "cannot cut back", temporary, errno);
+	if ((uint64_t)about.st_size > length) {
+		flow_status status = cut_back(committer, temporary, length, error);
+		if (status != FLOW_OK)
+			return status;
+	}
 	if (rename(temporary, target) != 0)
 		return path_failed(host, error, "cannot rename the temporary to it", target, errno);
 	return path_sync_folder(host, target, error);
@@ -63,8 +82,8 @@ committer_commit(flow_committer *committer, const flow_handle *const *handles, u
 	if (!last)
 		return FLOW_OK; /* the temporary grows on; only the end shows it */
 	for (uint64_t i = 0; i < count; i++) {
-		char *target = path_target(host, committer->request, handles[i]->task);
-		char *temporary = target == NULL ? NULL : path_temporary(host, committer->request, target);
+		char *target = path_target(&committer->names, handles[i]->task);
+		char *temporary = target == NULL ? NULL : path_temporary(&committer->names, target);
 		uint64_t length = handle_length(handles[i]->bytes);
 		flow_status status = FLOW_OK;
 		if (temporary == NULL)
@@ -85,8 +104,8 @@ static int
 is_kept(flow_committer *committer, const char *path, const flow_handle *const *keep, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
-		char *target = path_target(committer->host, committer->request, keep[i]->task);
-		char *temporary = target == NULL ? NULL : path_temporary(committer->host, committer->request, target);
+		char *target = path_target(&committer->names, keep[i]->task);
+		char *temporary = target == NULL ? NULL : path_temporary(&committer->names, target);
 		int kept = temporary == NULL || strcmp(temporary, path) == 0; /* no memory: rather keep */
 		committer->host->release(target);
 		committer->host->release(temporary);
@@ -102,17 +121,16 @@ temporaries_pattern(flow_committer *committer)
 {
 	static const char all_tasks[] = "\001"; /* stands for the task until the rest is escaped */
 	const flow_host *host = committer->host;
-	flow_slice path = flow_option_text(committer->request->options, "path");
-	const char *mark = strstr(path.data, "{task}");
-	char *target = host->allocate(path.size + 1);
+	const char *path = committer->names.path, *mark = strstr(path, "{task}");
+	uint64_t size = strlen(path) + 1;
+	char *target = host->allocate(size);
 	if (target == NULL)
 		return NULL;
 	if (mark == NULL)
-		memcpy(target, path.data, path.size + 1);
+		memcpy(target, path, size);
 	else
-		snprintf(target, path.size + 1, "%.*s%s%s", (int)(mark - path.data), path.data, all_tasks,
-		         mark + strlen("{task}"));
-	char *temporary = path_temporary(host, committer->request, target);
+		snprintf(target, size, "%.*s%s%s", (int)(mark - path), path, all_tasks, mark + strlen("{task}"));
+	char *temporary = path_temporary(&committer->names, target);
 	host->release(target);
 	char *pattern = temporary == NULL ? NULL : host->allocate(strlen(temporary) * 2 + 16);
 	if (pattern != NULL) {
@@ -136,8 +154,7 @@ flow_status
 committer_abort(flow_committer *committer, const flow_handle *const *keep, uint64_t count, flow_error *error)
 {
 	const flow_host *host = committer->host;
-	flow_slice path = flow_option_text(committer->request->options, "path");
-	if (path_is_stream(path.data))
+	if (path_is_stream(committer->names.path))
 		return FLOW_OK;
 	char *pattern = temporaries_pattern(committer);
 	if (pattern == NULL)

@@ -2,6 +2,7 @@
 #include "file.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -15,20 +16,52 @@ struct compressor {
 	uint32_t compression;
 	uint64_t size; /* bytes in the file */
 	int open;      /* a member or frame is under way */
+	int broken;    /* a write failed in the middle */
 	char *output;
 	z_stream zlib;
 	ZSTD_CCtx *zstd;
 };
 
+/* Takes back what a plain regular file has got of a write. */
+static int
+take_back(struct compressor *compressor, uint64_t before)
+{
+	struct stat about;
+	int plain = compressor->compression == COMPRESSION_NONE && fstat(compressor->descriptor, &about) == 0 &&
+	            S_ISREG(about.st_mode) && lseek(compressor->descriptor, 0, SEEK_CUR) == (off_t)compressor->size;
+	if (!plain || ftruncate(compressor->descriptor, (off_t)before) != 0 ||
+	    lseek(compressor->descriptor, (off_t)before, SEEK_SET) < 0)
+		return 0;
+	compressor->size = before;
+	return 1;
+}
+
+/* Another try after a part was written would write that part twice. */
+static flow_status
+write_failed(struct compressor *compressor, uint64_t before, int number, flow_error *error)
+{
+	const flow_host *host = compressor->host;
+	if (!compressor->broken && take_back(compressor, before))
+		return path_failed(host, error, "cannot write", compressor->path, number);
+	compressor->broken = 1;
+	flow_fail(host, error, FLOW_E_IO, "%s: cannot write: %s; mend that, then start the job again: it goes on from its last "
+	          "checkpoint", compressor->path, strerror(number));
+	host->errors->flag(error, FLOW_ERROR_FATAL);
+	return FLOW_E_IO;
+}
+
 static flow_status
 write_file(struct compressor *compressor, const char *data, uint64_t size, flow_error *error)
 {
+	uint64_t before = compressor->size;
+	if (compressor->broken)
+		return write_failed(compressor, before, EIO, error);
 	while (size > 0) {
 		ssize_t written = write(compressor->descriptor, data, size);
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written < 0)
-			return path_failed(compressor->host, error, "cannot write", compressor->path, errno);
+			return write_failed(compressor, before, errno, error);
 		data += written;
 		size -= (uint64_t)written;
 		compressor->size += (uint64_t)written;
@@ -130,6 +163,12 @@ zstd_all(struct compressor *compressor, const char *data, uint64_t size, int end
 	return FLOW_OK;
 }
 
+void
+compressor_begin(struct compressor *compressor)
+{
+	compressor->open = compressor->compression != COMPRESSION_NONE;
+}
+
 flow_status
 compressor_write(struct compressor *compressor, const char *data, uint64_t size, flow_error *error)
 {
@@ -143,11 +182,25 @@ compressor_write(struct compressor *compressor, const char *data, uint64_t size,
 flow_status
 compressor_end(struct compressor *compressor, flow_error *error)
 {
+	if (compressor->broken)
+		return write_failed(compressor, compressor->size, EIO, error);
 	if (!compressor->open)
 		return FLOW_OK;
-	compressor->open = 0;
-	return compressor->compression == COMPRESSION_GZIP ? deflate_all(compressor, NULL, 0, 1, error)
-	                                                   : zstd_all(compressor, NULL, 0, 1, error);
+	flow_status status = compressor->compression == COMPRESSION_GZIP ? deflate_all(compressor, NULL, 0, 1, error)
+	                                                                 : zstd_all(compressor, NULL, 0, 1, error);
+	compressor->open = status != FLOW_OK;
+	return status;
+}
+
+/* After a failed sync nobody knows what is on the disk, and another one may say that all is well: so there is none. */
+flow_status
+compressor_sync(struct compressor *compressor, flow_error *error)
+{
+	if (fdatasync(compressor->descriptor) == 0)
+		return FLOW_OK;
+	int number = errno;
+	compressor->broken = 1;
+	return write_failed(compressor, compressor->size, number, error);
 }
 
 uint64_t

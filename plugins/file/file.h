@@ -17,6 +17,7 @@
 #define COMPRESSION_NONE 0
 #define COMPRESSION_GZIP 1
 #define COMPRESSION_ZSTD 2
+#define COMPRESSION_AUTO 3
 
 struct flow_system {
 	const flow_host *host;
@@ -28,19 +29,32 @@ struct flow_system {
 struct path_list {
 	char **items;
 	uint64_t count;
+	uint64_t room;
 };
 
 /* FLOW_E_NOT_FOUND: a path or pattern matches nothing. */
 flow_status path_list_read(const flow_host *host, const flow_stream_request *request, struct path_list *list,
                            flow_error *error);
 void path_list_free(const flow_host *host, struct path_list *list);
-/* By the option `compression`, or the suffix of the path (".gz", ".zst"). */
-uint32_t path_compression(const flow_stream_request *request, const char *path);
+/* What the option `compression` says; COMPRESSION_AUTO: look at the path. */
+uint32_t path_compression_option(const flow_stream_request *request);
+uint32_t path_compression(uint32_t option, const char *path);
 /* "-", or something that is there and is no regular file: no temporary, nothing to resume. */
 int path_is_stream(const char *path);
-/* The output's target for one task ("{task}" replaced), and its temporary beside it. From host memory. */
-char *path_target(const flow_host *host, const flow_stream_request *request, uint32_t task);
-char *path_temporary(const flow_host *host, const flow_stream_request *request, const char *target);
+
+/* The names of an output's files, kept beyond the call that had the request. */
+struct path_names {
+	const flow_host *host;
+	char *path;
+	char *suffix; /* of temporaries: job and instance */
+};
+
+flow_status path_names_open(const flow_host *host, const flow_stream_request *request, struct path_names *names,
+                            flow_error *error);
+void path_names_close(struct path_names *names);
+/* The target of one task ("{task}" replaced), and its temporary beside it. From host memory; NULL: out of memory. */
+char *path_target(const struct path_names *names, uint32_t task);
+char *path_temporary(const struct path_names *names, const char *target);
 /* The folder that a path lies in ("." if none), from host memory. */
 char *path_folder(const flow_host *host, const char *path);
 /* fsync of the folder, so that a name in it is durable. */
@@ -54,9 +68,11 @@ struct reader;
 
 flow_status reader_open(const flow_host *host, const char *path, uint32_t compression, struct reader **reader,
                         flow_error *error);
-/* Goes to `offset` of the decompressed stream. FLOW_E_POSITION_LOST: the file is shorter. */
+/* Goes to `offset` of the decompressed stream, READER_END: to its end. FLOW_E_POSITION_LOST: the file is shorter. */
+#define READER_END UINT64_MAX
 flow_status reader_seek(struct reader *reader, uint64_t offset, flow_error *error);
-/* Up to `capacity` bytes; *size 0: the end. A cut or damaged compressed file is FLOW_E_CORRUPT with its place. */
+/* Up to `capacity` bytes; *size 0: the end. A cut or damaged compressed file is FLOW_E_CORRUPT with its place. FLOW_AGAIN: a pipe
+ * gave nothing for 100 ms. */
 flow_status reader_read(struct reader *reader, char *buffer, uint64_t capacity, uint64_t *size, flow_error *error);
 uint64_t reader_offset(const struct reader *reader);     /* in the decompressed stream */
 uint64_t reader_file_offset(const struct reader *reader); /* in the file */
@@ -68,9 +84,15 @@ struct compressor;
 
 flow_status compressor_open(const flow_host *host, const char *path, int descriptor, uint32_t compression, int level,
                             uint64_t size, struct compressor **compressor, flow_error *error);
+/* What a plain regular file has got of a write that fails is taken back, so that it can be tried again; where that cannot be, the
+ * error is fatal. */
 flow_status compressor_write(struct compressor *compressor, const char *data, uint64_t size, flow_error *error);
+/* Begins a member or frame: an empty compressed file is one of its kind too. */
+void compressor_begin(struct compressor *compressor);
 /* Ends the member or frame: everything so far is in the file, and can be read by itself. */
 flow_status compressor_end(struct compressor *compressor, flow_error *error);
+/* What is in the file has reached the disk. */
+flow_status compressor_sync(struct compressor *compressor, flow_error *error);
 uint64_t compressor_size(const struct compressor *compressor); /* bytes in the file */
 void compressor_close(struct compressor *compressor);           /* not the descriptor */
 

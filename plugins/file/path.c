@@ -52,38 +52,59 @@ copy_text(const flow_host *host, const char *text, uint64_t size)
 	return copy;
 }
 
+/* `known`: how many items may be the same; a pattern gives each path once. */
 static flow_status
-add_path(const flow_host *host, struct path_list *list, const char *path, flow_error *error)
+add_path(const flow_host *host, struct path_list *list, const char *path, uint64_t known, flow_error *error)
 {
-	for (uint64_t i = 0; i < list->count; i++)
+	for (uint64_t i = 0; i < known; i++)
 		if (strcmp(list->items[i], path) == 0)
 			return FLOW_OK; /* named twice: read once */
-	char **items = host->reallocate(list->items, (list->count + 1) * sizeof(*items));
-	if (items != NULL)
+	if (list->count == list->room) {
+		uint64_t room = list->room == 0 ? 16 : list->room * 2;
+		char **items = host->reallocate(list->items, room * sizeof(*items));
+		if (items == NULL)
+			return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
 		list->items = items;
-	char *copy = items == NULL ? NULL : copy_text(host, path, strlen(path));
+		list->room = room;
+	}
+	char *copy = copy_text(host, path, strlen(path));
 	if (copy == NULL)
 		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
-	items[list->count++] = copy;
+	list->items[list->count++] = copy;
 	return FLOW_OK;
+}
+
+static flow_status
+add_found(const flow_host *host, struct path_list *list, const char *pattern, const glob_t *found, flow_error *error)
+{
+	flow_status status = FLOW_OK;
+	uint64_t known = list->count;
+	int files = 0;
+	for (size_t i = 0; status == FLOW_OK && i < found->gl_pathc; i++) {
+		struct stat about;
+		if (stat(found->gl_pathv[i], &about) == 0 && S_ISDIR(about.st_mode))
+			continue;
+		files = 1;
+		status = add_path(host, list, found->gl_pathv[i], known, error);
+	}
+	if (status == FLOW_OK && !files)
+		return flow_fail(host, error, FLOW_E_NOT_FOUND, "%s: only folders match; name their files: \"%s/*\"", pattern, pattern);
+	return status;
 }
 
 static flow_status
 add_pattern(const flow_host *host, struct path_list *list, const char *pattern, flow_error *error)
 {
 	glob_t found = { 0 };
-	int result = glob(pattern, 0, NULL, &found);
-	flow_status status = FLOW_OK;
+	errno = 0;
+	int result = glob(pattern, GLOB_ERR, NULL, &found);
+	flow_status status;
 	if (result == GLOB_NOMATCH)
 		status = flow_fail(host, error, FLOW_E_NOT_FOUND, "%s: no file matches; check the pattern", pattern);
 	else if (result != 0)
 		status = path_failed(host, error, "cannot look for files", pattern, result == GLOB_NOSPACE ? ENOMEM : errno);
-	for (size_t i = 0; status == FLOW_OK && i < found.gl_pathc; i++) {
-		struct stat about;
-		if (stat(found.gl_pathv[i], &about) == 0 && S_ISDIR(about.st_mode))
-			continue;
-		status = add_path(host, list, found.gl_pathv[i], error);
-	}
+	else
+		status = add_found(host, list, pattern, &found, error);
 	globfree(&found);
 	return status;
 }
@@ -93,11 +114,11 @@ add_one(const flow_host *host, struct path_list *list, const char *path, flow_er
 {
 	struct stat about;
 	if (strcmp(path, "-") == 0)
-		return add_path(host, list, path, error);
+		return add_path(host, list, path, list->count, error);
 	if (stat(path, &about) == 0) { /* also names that hold * or [ */
 		if (S_ISDIR(about.st_mode))
 			return flow_fail(host, error, FLOW_E_ARGUMENT, "%s: is a folder; name its files: \"%s/*\"", path, path);
-		return add_path(host, list, path, error);
+		return add_path(host, list, path, list->count, error);
 	}
 	if (strpbrk(path, "*?[") != NULL)
 		return add_pattern(host, list, path, error);
@@ -137,15 +158,21 @@ ends_with(const char *text, const char *end)
 }
 
 uint32_t
-path_compression(const flow_stream_request *request, const char *path)
+path_compression_option(const flow_stream_request *request)
 {
 	flow_slice option = flow_option_text(request->options, "compression");
 	if (flow_slice_is(option, "gzip"))
 		return COMPRESSION_GZIP;
 	if (flow_slice_is(option, "zstd"))
 		return COMPRESSION_ZSTD;
-	if (flow_slice_is(option, "none"))
-		return COMPRESSION_NONE;
+	return flow_slice_is(option, "none") ? COMPRESSION_NONE : COMPRESSION_AUTO;
+}
+
+uint32_t
+path_compression(uint32_t option, const char *path)
+{
+	if (option != COMPRESSION_AUTO)
+		return option;
 	return ends_with(path, ".gz") ? COMPRESSION_GZIP : ends_with(path, ".zst") ? COMPRESSION_ZSTD : COMPRESSION_NONE;
 }
 
@@ -156,30 +183,56 @@ path_is_stream(const char *path)
 	return strcmp(path, "-") == 0 || (stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode));
 }
 
-char *
-path_target(const flow_host *host, const flow_stream_request *request, uint32_t task)
+flow_status
+path_names_open(const flow_host *host, const flow_stream_request *request, struct path_names *names, flow_error *error)
 {
 	flow_slice path = flow_option_text(request->options, "path");
-	const char *mark = strstr(path.data, "{task}");
+	uint64_t size = request->job.size + request->instance.size + 2;
+	names->host = host;
+	names->path = copy_text(host, path.data, path.size);
+	names->suffix = host->allocate(size);
+	if (names->path == NULL || names->suffix == NULL) {
+		path_names_close(names);
+		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
+	}
+	snprintf(names->suffix, size, "%.*s%s%.*s", (int)request->job.size, request->job.data,
+	         request->instance.size == 0 ? "" : "-", (int)request->instance.size, request->instance.data);
+	for (char *c = names->suffix; *c != '\0'; c++)
+		if (*c == '/')
+			*c = '_';
+	return FLOW_OK;
+}
+
+void
+path_names_close(struct path_names *names)
+{
+	names->host->release(names->path);
+	names->host->release(names->suffix);
+	names->path = names->suffix = NULL;
+}
+
+char *
+path_target(const struct path_names *names, uint32_t task)
+{
+	const char *path = names->path, *mark = strstr(path, "{task}");
+	uint64_t size = strlen(path);
 	if (mark == NULL)
-		return copy_text(host, path.data, path.size);
-	char *target = host->allocate(path.size + 16);
+		return copy_text(names->host, path, size);
+	char *target = names->host->allocate(size + 16);
 	if (target != NULL)
-		snprintf(target, path.size + 16, "%.*s%u%s", (int)(mark - path.data), path.data, task, mark + strlen("{task}"));
+		snprintf(target, size + 16, "%.*s%u%s", (int)(mark - path), path, task, mark + strlen("{task}"));
 	return target;
 }
 
 char *
-path_temporary(const flow_host *host, const flow_stream_request *request, const char *target)
+path_temporary(const struct path_names *names, const char *target)
 {
 	const char *slash = strrchr(target, '/');
 	const char *name = slash == NULL ? target : slash + 1;
-	uint64_t size = strlen(target) + request->job.size + request->instance.size + 16;
-	char *temporary = host->allocate(size);
+	uint64_t size = strlen(target) + strlen(names->suffix) + 16;
+	char *temporary = names->host->allocate(size);
 	if (temporary != NULL)
-		snprintf(temporary, size, "%.*s.%s.%.*s%s%.*s.part", (int)(name - target), target, name, (int)request->job.size,
-		         request->job.data, request->instance.size == 0 ? "" : "-", (int)request->instance.size,
-		         request->instance.data);
+		snprintf(temporary, size, "%.*s.%s.%s.part", (int)(name - target), target, name, names->suffix);
 	return temporary;
 }
 

@@ -3,18 +3,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 
 #define INPUT_SIZE ((uint64_t)128 * 1024)
+#define LONGEST_WAIT 100 /* milliseconds for a pipe */
 
 struct reader {
 	const flow_host *host;
 	const char *path; /* the source's */
 	int descriptor;
 	uint32_t compression;
+	int regular;          /* reading never waits */
 	uint64_t offset;      /* decompressed */
 	uint64_t file_offset; /* bytes read from the file */
 	/* Compressed only. */
@@ -45,6 +48,15 @@ prepare_decompression(struct reader *reader, flow_error *error)
 	return FLOW_OK;
 }
 
+/* A named pipe without a writer is not waited for. */
+static int
+open_file(const char *path)
+{
+	struct stat about;
+	int waits = stat(path, &about) == 0 && S_ISFIFO(about.st_mode);
+	return open(path, O_RDONLY | O_CLOEXEC | (waits ? O_NONBLOCK : 0));
+}
+
 flow_status
 reader_open(const flow_host *host, const char *path, uint32_t compression, struct reader **result, flow_error *error)
 {
@@ -54,13 +66,15 @@ reader_open(const flow_host *host, const char *path, uint32_t compression, struc
 	reader->host = host;
 	reader->path = path;
 	reader->compression = compression;
-	reader->inside = compression == COMPRESSION_GZIP; /* an empty file is no gzip file */
-	reader->descriptor = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	reader->inside = compression != COMPRESSION_NONE; /* an empty file is no compressed file */
+	reader->descriptor = strcmp(path, "-") == 0 ? STDIN_FILENO : open_file(path);
 	if (reader->descriptor < 0) {
 		int number = errno;
 		host->release(reader);
 		return path_failed(host, error, "cannot open", path, number);
 	}
+	struct stat about;
+	reader->regular = fstat(reader->descriptor, &about) == 0 && (S_ISREG(about.st_mode) || S_ISDIR(about.st_mode));
 	posix_fadvise(reader->descriptor, 0, 0, POSIX_FADV_SEQUENTIAL);
 	flow_status status = compression == COMPRESSION_NONE ? FLOW_OK : prepare_decompression(reader, error);
 	if (status != FLOW_OK)
@@ -84,10 +98,20 @@ reader_close(struct reader *reader)
 	reader->host->release(reader);
 }
 
+static int
+is_ready(const struct reader *reader)
+{
+	struct pollfd one = { .fd = reader->descriptor, .events = POLLIN };
+	return reader->regular || poll(&one, 1, LONGEST_WAIT) > 0;
+}
+
 static flow_status
 read_file(struct reader *reader, char *buffer, uint64_t capacity, uint64_t *size, flow_error *error)
 {
+	*size = 0;
 	for (;;) {
+		if (!is_ready(reader))
+			return FLOW_AGAIN;
 		ssize_t got = read(reader->descriptor, buffer, capacity);
 		if (got >= 0) {
 			*size = (uint64_t)got;
@@ -96,6 +120,8 @@ read_file(struct reader *reader, char *buffer, uint64_t capacity, uint64_t *size
 		}
 		if (errno == EISDIR)
 			return flow_fail(reader->host, error, FLOW_E_ARGUMENT, "%s: is a folder", reader->path);
+		if (errno == EAGAIN)
+			return FLOW_AGAIN;
 		if (errno != EINTR)
 			return path_failed(reader->host, error, "cannot read", reader->path, errno);
 	}
@@ -116,7 +142,7 @@ fill_input(struct reader *reader, flow_error *error)
 	if (reader->input_used < reader->input_size || reader->file_ended)
 		return FLOW_OK;
 	reader->input_used = 0;
-	flow_status status = read_file(reader, reader->input, INPUT_SIZE, &reader->input_size, error);
+	flow_status status = read_file(reader, reader->input, INPUT_SIZE, &reader->input_size, error); /* also says 0 */
 	reader->file_ended = status == FLOW_OK && reader->input_size == 0;
 	return status;
 }
@@ -198,32 +224,46 @@ position_lost(struct reader *reader, uint64_t offset, flow_error *error)
 	                 reader->path, (unsigned long long)offset);
 }
 
+static flow_status
+seek_plain(struct reader *reader, uint64_t offset, flow_error *error)
+{
+	struct stat about;
+	if (fstat(reader->descriptor, &about) != 0)
+		return path_failed(reader->host, error, "cannot look at", reader->path, errno);
+	if (offset == READER_END)
+		offset = (uint64_t)about.st_size;
+	if ((uint64_t)about.st_size < offset)
+		return position_lost(reader, offset, error);
+	if (lseek(reader->descriptor, (off_t)offset, SEEK_SET) < 0)
+		return path_failed(reader->host, error, "cannot seek", reader->path, errno);
+	reader->offset = reader->file_offset = offset;
+	return FLOW_OK;
+}
+
 flow_status
 reader_seek(struct reader *reader, uint64_t offset, flow_error *error)
 {
-	struct stat about;
 	if (offset == 0)
 		return FLOW_OK;
-	if (reader->compression == COMPRESSION_NONE && fstat(reader->descriptor, &about) == 0 && S_ISREG(about.st_mode)) {
-		if ((uint64_t)about.st_size < offset)
-			return position_lost(reader, offset, error);
-		if (lseek(reader->descriptor, (off_t)offset, SEEK_SET) < 0)
-			return path_failed(reader->host, error, "cannot seek", reader->path, errno);
-		reader->offset = reader->file_offset = offset;
-		return FLOW_OK;
-	}
+	if (reader->compression == COMPRESSION_NONE && reader->regular)
+		return seek_plain(reader, offset, error);
 	char *scratch = reader->host->allocate(INPUT_SIZE);
 	if (scratch == NULL)
 		return flow_fail(reader->host, error, FLOW_E_MEMORY, "out of memory");
 	flow_status status = FLOW_OK;
-	while (status == FLOW_OK && reader->offset < offset) {
+	while (status >= 0 && reader->offset < offset) {
 		uint64_t left = offset - reader->offset, size;
 		status = reader_read(reader, scratch, left < INPUT_SIZE ? left : INPUT_SIZE, &size, error);
-		if (status == FLOW_OK && size == 0)
-			status = position_lost(reader, offset, error);
+		if (status == FLOW_AGAIN && reader->host->cancelled())
+			status = flow_fail(reader->host, error, FLOW_E_CANCELLED, "%s: cancelled", reader->path);
+		if (status != FLOW_OK || size != 0)
+			continue;
+		if (offset == READER_END)
+			break;
+		status = position_lost(reader, offset, error);
 	}
 	reader->host->release(scratch);
-	return status;
+	return status < 0 ? status : FLOW_OK;
 }
 
 uint64_t

@@ -11,8 +11,10 @@
 struct file_partition {
 	flow_partition description;
 	struct reader *reader; /* open between assign and the end */
+	int regular;
 	uint64_t size;         /* of the file; 0: unknown */
 	uint64_t start;
+	uint64_t left;         /* bytes of the file that count as remaining */
 	int assigned;
 	int paused;
 	int ended;
@@ -20,7 +22,7 @@ struct file_partition {
 
 struct flow_source {
 	const flow_host *host;
-	const flow_stream_request *request;
+	uint32_t compression; /* the option */
 	struct path_list paths;
 	struct file_partition *partitions;
 	const flow_partition **pointers;
@@ -48,8 +50,8 @@ make_partitions(flow_source *source, flow_source_info *info, flow_error *error)
 			                                       .place = flow_slice_is(path, "-") ? flow_slice_of("standard input") : path };
 		source->pointers[i] = &partition->description;
 		struct stat about;
-		int known = stat(path.data, &about) == 0;
-		if (known && S_ISREG(about.st_mode))
+		partition->regular = strcmp(path.data, "-") != 0 && stat(path.data, &about) == 0 && S_ISREG(about.st_mode);
+		if (partition->regular)
 			partition->size = (uint64_t)about.st_size;
 		else
 			info->blocking = 1;
@@ -66,7 +68,7 @@ source_open(flow_system *system, const flow_stream_request *request, flow_source
 	if (source == NULL)
 		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
 	source->host = host;
-	source->request = request;
+	source->compression = path_compression_option(request);
 	source->start = info->start;
 	source->chunk = (uint64_t)flow_option_int(request->options, "chunk", 128 * 1024);
 	info->blocking = 0;
@@ -115,22 +117,50 @@ parse_position(flow_source *source, const struct file_partition *partition, flow
 	return FLOW_OK;
 }
 
+static void
+set_left(flow_source *source, struct file_partition *partition, uint64_t left)
+{
+	atomic_fetch_add(&source->remaining, (long long)left - (long long)partition->left);
+	partition->left = left;
+}
+
+static flow_status
+open_reader(flow_source *source, struct file_partition *partition, uint64_t offset, flow_error *error)
+{
+	const char *path = partition->description.id.data;
+	flow_status status =
+	    reader_open(source->host, path, path_compression(source->compression, path), &partition->reader, error);
+	return status == FLOW_OK ? reader_seek(partition->reader, offset, error) : status;
+}
+
+static void
+close_reader(struct file_partition *partition)
+{
+	if (partition->reader != NULL)
+		partition->start = reader_offset(partition->reader);
+	reader_close(partition->reader);
+	partition->reader = NULL;
+}
+
 flow_status
 source_assign(flow_source *source, uint32_t index, flow_slice position, flow_error *error)
 {
 	struct file_partition *partition = &source->partitions[index];
+	flow_status status = FLOW_OK;
+	close_reader(partition);
+	partition->start = 0;
+	if (position.data != NULL) {
+		status = parse_position(source, partition, position, &partition->start, error);
+	} else if (source->start == FLOW_START_NEWEST && partition->regular) {
+		status = open_reader(source, partition, READER_END, error); /* where the end is has to be known for positions */
+		close_reader(partition);
+	}
+	if (status != FLOW_OK)
+		return status;
 	partition->assigned = 1;
 	partition->paused = 0;
 	partition->ended = 0;
-	partition->start = 0;
-	if (position.data != NULL) {
-		flow_status status = parse_position(source, partition, position, &partition->start, error);
-		if (status != FLOW_OK)
-			return status;
-	} else if (source->start == FLOW_START_NEWEST) {
-		partition->start = partition->size; /* a bounded read from the end reads nothing */
-	}
-	atomic_fetch_add(&source->remaining, (long long)partition->size);
+	set_left(source, partition, partition->size);
 	return FLOW_OK;
 }
 
@@ -138,31 +168,27 @@ source_assign(flow_source *source, uint32_t index, flow_slice position, flow_err
 static flow_status
 open_partition(flow_source *source, struct file_partition *partition, flow_error *error)
 {
-	const char *path = partition->description.id.data;
-	flow_status status =
-	    reader_open(source->host, path, path_compression(source->request, path), &partition->reader, error);
-	if (status == FLOW_OK)
-		status = reader_seek(partition->reader, partition->start, error);
-	if (status == FLOW_OK)
-		atomic_fetch_sub(&source->remaining, (long long)reader_file_offset(partition->reader));
+	flow_status status = open_reader(source, partition, partition->start, error);
+	if (status != FLOW_OK) {
+		reader_close(partition->reader); /* another try begins anew */
+		partition->reader = NULL;
+	}
 	return status;
 }
 
 static void
-end_partition(struct file_partition *partition)
+end_partition(flow_source *source, struct file_partition *partition)
 {
-	if (partition->reader != NULL)
-		partition->start = reader_offset(partition->reader);
-	reader_close(partition->reader);
-	partition->reader = NULL;
+	close_reader(partition);
 	partition->ended = 1;
+	set_left(source, partition, 0);
 }
 
 flow_status
 source_revoke(flow_source *source, uint32_t index, flow_error *error)
 {
 	(void)error;
-	end_partition(&source->partitions[index]);
+	end_partition(source, &source->partitions[index]);
 	source->partitions[index].assigned = 0;
 	return FLOW_OK;
 }
@@ -192,13 +218,14 @@ read_piece(flow_source *source, struct file_partition *partition, flow_builder *
 	char *piece = flow_builder_alloc(builder, source->chunk);
 	if (piece == NULL || builder->ops->add_columns(builder, FLOW_COLUMN_ORDINAL) != FLOW_OK)
 		return flow_fail(source->host, error, FLOW_E_MEMORY, "out of memory");
-	uint64_t offset = reader_offset(partition->reader), before = reader_file_offset(partition->reader), size;
+	uint64_t offset = reader_offset(partition->reader), size;
 	flow_status status = reader_read(partition->reader, piece, source->chunk, &size, error);
 	if (status != FLOW_OK)
 		return status;
-	atomic_fetch_sub(&source->remaining, (long long)(reader_file_offset(partition->reader) - before));
+	uint64_t done = reader_file_offset(partition->reader);
+	set_left(source, partition, done < partition->size ? partition->size - done : 0);
 	if (size == 0) {
-		end_partition(partition);
+		end_partition(source, partition);
 		return FLOW_END;
 	}
 	uint32_t row = flow_builder_add(builder, flow_bytes(piece, (uint32_t)size));
@@ -219,7 +246,10 @@ source_read(flow_source *source, flow_builder *builder, flow_error *error)
 		if (status != FLOW_OK)
 			return status;
 	}
-	return read_piece(source, partition, builder, error);
+	flow_status status = read_piece(source, partition, builder, error);
+	if (status == FLOW_AGAIN)
+		source->current = (source->current + 1) % source->paths.count; /* a pipe does not hold up the others */
+	return status;
 }
 
 flow_status

@@ -8,11 +8,13 @@
 
 struct flow_writer {
 	const flow_host *host;
+	struct path_names names;
 	char *target;
 	char *temporary; /* NULL: a stream (standard output, a pipe) */
 	int descriptor;
 	uint32_t compression;
 	struct compressor *compressor;
+	int folder_synced; /* the temporary's name is durable */
 	unsigned char handle[HANDLE_SIZE];
 };
 
@@ -94,7 +96,7 @@ open_temporary(flow_writer *writer, const flow_stream_request *request, const fl
                flow_error *error)
 {
 	const flow_host *host = writer->host;
-	writer->temporary = path_temporary(host, request, writer->target);
+	writer->temporary = path_temporary(&writer->names, writer->target);
 	if (writer->temporary == NULL)
 		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
 	flow_status status = check_target(writer, error);
@@ -106,10 +108,33 @@ open_temporary(flow_writer *writer, const flow_stream_request *request, const fl
 	writer->descriptor = open(writer->temporary, flags, 0666);
 	if (writer->descriptor < 0 && errno == ENOENT && recovered == NULL)
 		return missing_folder(writer, error);
+	if (writer->descriptor < 0 && errno == ENOENT)
+		return flow_fail(host, error, FLOW_E_NOT_FOUND,
+		                 "%s: the temporary with the job's output is gone; it cannot be gone on with. Start anew with --fresh",
+		                 writer->temporary);
 	if (writer->descriptor < 0)
 		return path_failed(host, error, "cannot open", writer->temporary, errno);
 	*length = 0;
 	return recovered == NULL ? FLOW_OK : go_on_from(writer, recovered, length, error);
+}
+
+static flow_status
+open_target(flow_writer *writer, const flow_stream_request *request, uint32_t task, const flow_handle *recovered,
+            uint64_t *length, flow_error *error)
+{
+	flow_status status = path_names_open(writer->host, request, &writer->names, error);
+	if (status != FLOW_OK)
+		return status;
+	writer->target = path_target(&writer->names, task);
+	if (writer->target == NULL)
+		return flow_fail(writer->host, error, FLOW_E_MEMORY, "out of memory");
+	if (strcmp(writer->target, "-") == 0)
+		writer->descriptor = STDOUT_FILENO;
+	else if (path_is_stream(writer->target))
+		writer->descriptor = open(writer->target, O_WRONLY | O_CLOEXEC);
+	else
+		return open_temporary(writer, request, recovered, length, error);
+	return writer->descriptor >= 0 ? FLOW_OK : path_failed(writer->host, error, "cannot open", writer->target, errno);
 }
 
 flow_status
@@ -124,21 +149,10 @@ writer_open(flow_system *system, const flow_stream_request *request, uint32_t ta
 		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
 	writer->host = host;
 	writer->descriptor = -1;
-	writer->target = path_target(host, request, task);
 	uint64_t length = 0;
-	flow_status status = FLOW_OK;
-	if (writer->target == NULL)
-		status = flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
-	else if (strcmp(writer->target, "-") == 0)
-		writer->descriptor = STDOUT_FILENO;
-	else if (path_is_stream(writer->target))
-		writer->descriptor = open(writer->target, O_WRONLY | O_CLOEXEC);
-	else
-		status = open_temporary(writer, request, recovered, &length, error);
-	if (status == FLOW_OK && writer->descriptor < 0)
-		status = path_failed(host, error, "cannot open", writer->target, errno);
+	flow_status status = open_target(writer, request, task, recovered, &length, error);
 	if (status == FLOW_OK) {
-		writer->compression = path_compression(request, writer->target);
+		writer->compression = path_compression(path_compression_option(request), writer->target);
 		status = compressor_open(host, writer->temporary != NULL ? writer->temporary : writer->target, writer->descriptor,
 		                         writer->compression, (int)flow_option_int(request->options, "level", 1), length,
 		                         &writer->compressor, error);
@@ -156,6 +170,8 @@ writer_close(flow_writer *writer)
 	compressor_close(writer->compressor);
 	if (writer->descriptor >= 0 && writer->descriptor != STDOUT_FILENO)
 		close(writer->descriptor);
+	if (writer->names.host != NULL)
+		path_names_close(&writer->names);
 	writer->host->release(writer->target);
 	writer->host->release(writer->temporary);
 	writer->host->release(writer);
@@ -184,19 +200,20 @@ flow_status
 writer_flush(flow_writer *writer, flow_error *error)
 {
 	flow_status status = compressor_end(writer->compressor, error);
-	if (status == FLOW_OK && writer->temporary != NULL && fdatasync(writer->descriptor) != 0)
-		status = path_failed(writer->host, error, "cannot sync", writer->temporary, errno);
-	return status;
+	return status == FLOW_OK && writer->temporary != NULL ? compressor_sync(writer->compressor, error) : status;
 }
 
 flow_status
 writer_prepare(flow_writer *writer, uint64_t epoch, int last, flow_slice *handle, flow_error *error)
 {
 	(void)epoch;
-	(void)last;
+	if (last && compressor_size(writer->compressor) == 0)
+		compressor_begin(writer->compressor);
 	flow_status status = writer_flush(writer, error);
-	if (status == FLOW_OK && writer->temporary != NULL)
+	if (status == FLOW_OK && writer->temporary != NULL && !writer->folder_synced) {
 		status = path_sync_folder(writer->host, writer->temporary, error);
+		writer->folder_synced = status == FLOW_OK;
+	}
 	if (status != FLOW_OK)
 		return status;
 	handle_make(compressor_size(writer->compressor), writer->handle);
