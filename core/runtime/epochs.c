@@ -12,12 +12,13 @@
 #include "runtime/internal.h"
 
 int runtime_crash_point;
+uint64_t runtime_crash_epoch;
 
 /* Tests stop the control thread here, as a crash would. */
 int
-crash_here(int point, flow_status *status, flow_error *error)
+crash_here(const runtime *run, int point, flow_status *status, flow_error *error)
 {
-	if (runtime_crash_point != point)
+	if (runtime_crash_point != point || run->epoch < runtime_crash_epoch)
 		return 0;
 	*status = error_set(error, FLOW_E_CANCELLED, "stopped at point %d of a checkpoint", point);
 	return 1;
@@ -185,19 +186,19 @@ commit_all(runtime *run, collected *c, flow_error *error)
 		status = commit_one_phase(run, record, last, error);
 		if (status == FLOW_E_CONFLICT)
 			return lose_transaction(run, error);
-		if (status < 0 || crash_here(CRASH_AFTER_ONE_PHASE_COMMIT, &status, error))
+		if (status < 0 || crash_here(run, CRASH_AFTER_ONE_PHASE_COMMIT, &status, error))
 			return status;
 		status = checkpoint_apply(run->store, error);
-		if (status < 0 || crash_here(CRASH_AFTER_APPLY, &status, error))
+		if (status < 0 || crash_here(run, CRASH_AFTER_APPLY, &status, error))
 			return status;
 	}
 	status = commit_resumable(run, record, last, error);
-	if (status < 0 || crash_here(CRASH_AFTER_COMMIT, &status, error))
+	if (status < 0 || crash_here(run, CRASH_AFTER_COMMIT, &status, error))
 		return status;
 	if (record->handle_count != 0 || last)
 		status = checkpoint_mark_committed(run->store, record->epoch, last, error);
 	if (status == FLOW_OK)
-		crash_here(CRASH_AFTER_MARK, &status, error);
+		crash_here(run, CRASH_AFTER_MARK, &status, error);
 	return status;
 }
 
@@ -210,11 +211,11 @@ epoch_complete(runtime *run, flow_error *error)
 		error_set(error, status, "checkpoint %llu: %s", (unsigned long long)run->epoch, status_text(status));
 	if (status == FLOW_OK)
 		status = tables_flush(run, error);
-	if (status == FLOW_OK && !crash_here(CRASH_BEFORE_WRITE, &status, error))
+	if (status == FLOW_OK && !crash_here(run, CRASH_BEFORE_WRITE, &status, error))
 		status = checkpoint_write(run->store, &c.record, c.deltas, c.delta_count, one_phase_output(run) != NULL, error);
 	if (one_phase_output(run) == NULL)
 		release_deltas(&c, run->topology->task_count);
-	if (status == FLOW_OK && !crash_here(CRASH_AFTER_WRITE, &status, error))
+	if (status == FLOW_OK && !crash_here(run, CRASH_AFTER_WRITE, &status, error))
 		status = commit_all(run, &c, error);
 	release_deltas(&c, run->topology->task_count); /* a pending epoch's: the store has it only now */
 	int committed = status == FLOW_OK && !run->restore;

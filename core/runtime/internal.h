@@ -335,8 +335,9 @@ struct runtime {
 	operator_status *status_operators;
 };
 
-/* Tests: the control thread stops dead at this point of a checkpoint (epochs.c names them); 0: never. */
+/* Tests: the control thread stops dead at this point of the first checkpoint from this epoch on; 0: never. */
 extern int runtime_crash_point;
+extern uint64_t runtime_crash_epoch;
 #define CRASH_BEFORE_WRITE 1 /* in the order of a checkpoint */
 #define CRASH_AFTER_WRITE 2
 #define CRASH_AFTER_ONE_PHASE_COMMIT 3
@@ -455,7 +456,7 @@ const plan_stream *one_phase_output(const runtime *run); /* NULL: none */
 flow_status commit_abort(runtime *run, const checkpoint *keep, uint32_t delivery, flow_error *error);
 /* Whether the one-phase output's last marker is that of `epoch`; fences earlier processes. */
 flow_status commit_find_marker(runtime *run, uint64_t epoch, int *found, int *equal, flow_error *error);
-int crash_here(int point, flow_status *status, flow_error *error);
+int crash_here(const runtime *run, int point, flow_status *status, flow_error *error);
 flow_status recovery_open(runtime *run, flow_error *error);
 flow_status recovery_settle(runtime *run, int *finished, flow_error *error);
 void recovery_close(runtime *run);

@@ -20,10 +20,9 @@ typedef struct source_partition {
 	uint8_t mine;
 	uint8_t ended;
 	uint8_t broken;              /* byte streams: its decoder gave up, the rest is skipped */
-	uint8_t read;                /* something of it came in this run */
 	flow_slice restored;         /* position that reading went on from; data NULL: none */
 	flow_slice restored_decoder;
-	int64_t used;                /* records: ordinal of the last row used; byte streams: offset of the first byte not used */
+	int64_t used;                /* records: ordinal of the last row used; byte streams: offset of the first byte not used; -1: none */
 	flow_decoder *decoder;       /* byte streams */
 	char *carry;                 /* byte streams: bytes of a record that is not complete yet */
 	uint64_t carry_size, carry_capacity;

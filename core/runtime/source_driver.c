@@ -70,7 +70,7 @@ assign_partition(source_self *self, source_partition *p, flow_error *error)
 	}
 	self->live++;
 	atomic_fetch_add(&self->n->task->topology->inputs[self->n->op->stream].live_partitions, 1);
-	if (known != NULL && known->position.data != NULL) {
+	if (known != NULL && known->position.size != 0) {
 		p->restored = copy_text(self->memory, known->position);
 		p->restored_decoder = copy_text(self->memory, known->decoder);
 	}
@@ -270,7 +270,6 @@ source_take(source_self *self, flow_batch *batch)
 	}
 	counter_add(&self->n->bytes_in, bytes);
 	self->current = batch;
-	self->partition->read = 1;
 	self->row = 0;
 	self->row_used = 0;
 	int64_t none = -1;
@@ -529,7 +528,7 @@ static flow_status
 position_of(source_self *self, source_partition *p, flow_slice *position, flow_error *error)
 {
 	*position = p->restored;
-	if (!p->read && (p->restored.data != NULL || self->stream->byte_stream))
+	if (p->used < 0 && (p->restored.data != NULL || self->stream->byte_stream))
 		return FLOW_OK;
 	uint64_t size = 0;
 	flow_status status =

@@ -1,7 +1,9 @@
 /* An ordered store in memory, by folder: what was written is there when it is opened again. */
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "support/runtime_world.h"
 
@@ -101,11 +103,16 @@ store_open(const flow_host *host, const flow_options *options, const flow_store_
 	(void)host;
 	(void)options;
 	(void)error;
+	char path[256];
+	snprintf(path, sizeof(path), "%.*s", (int)info->directory.size, info->directory.data);
+	int discarded = mkdir(path, 0777) == 0; /* the folder stands for what is in it */
 	for (size_t i = 0; i < store_count; i++) {
-		if (flow_slice_is(info->directory, stores[i].folder)) {
-			*store = &stores[i];
-			return FLOW_OK;
-		}
+		if (!flow_slice_is(info->directory, stores[i].folder))
+			continue;
+		while (discarded && stores[i].count != 0)
+			remove_at(&stores[i], stores[i].count - 1);
+		*store = &stores[i];
+		return FLOW_OK;
 	}
 	stores[store_count].folder = strndup(info->directory.data, info->directory.size);
 	*store = &stores[store_count++];
