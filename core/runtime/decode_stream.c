@@ -93,7 +93,8 @@ static void
 drop_carry(source_partition *p, uint64_t size)
 {
 	p->carry_size -= size;
-	memmove(p->carry, p->carry + size, p->carry_size);
+	if (p->carry_size != 0)
+		memmove(p->carry, p->carry + size, p->carry_size);
 }
 
 static void
@@ -115,7 +116,8 @@ make_bridge(source_self *self, const char *piece, uint64_t more)
 	char *bridge = flow_builder_alloc(self->decoded, p->carry_size + more + WINDOW_TAIL);
 	if (bridge == NULL)
 		return NULL;
-	memcpy(bridge, p->carry, p->carry_size);
+	if (p->carry_size != 0)
+		memcpy(bridge, p->carry, p->carry_size);
 	memcpy(bridge + p->carry_size, piece, more);
 	memset(bridge + p->carry_size + more, 0, WINDOW_TAIL);
 	if (self->decoded->row_count == 0)

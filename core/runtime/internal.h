@@ -327,7 +327,7 @@ struct runtime {
 	/* Status. */
 	pthread_mutex_t status_lock;
 	atomic_uint state;
-	int64_t started, started_monotonic, ended_monotonic;
+	_Atomic int64_t started, started_monotonic, ended_monotonic;
 	_Atomic int64_t first_record;
 	counter committed_epoch, checkpoint_microseconds;
 	atomic_uint_fast64_t wakes;

@@ -1,5 +1,6 @@
 /* The thread of a source whose read may block: it reads ahead into a small ring, and stands still while the task calls the source. */
 #include "runtime/aligned.h"
+#include "runtime/fence.h"
 #include "runtime/source.h"
 
 #define READ_AHEAD 4
@@ -19,6 +20,7 @@ struct reader {
 	atomic_int stop;
 	atomic_int hold;
 	atomic_int allowed;
+	atomic_int full;   /* the thread waits for room in the ring */
 	atomic_int failed; /* 1: `error` is set and the thread waits */
 	flow_error error;
 	flow_status status;
@@ -75,6 +77,7 @@ reader_main(void *argument)
 		int wanted = WANTED;
 		if (atomic_compare_exchange_strong(&r->hold, &wanted, HELD))
 			task_wake(r->self->n->task);
+		atomic_store(&r->full, ring_full(&r->items));
 		if (atomic_load(&r->hold) != RUNNING || !atomic_load(&r->allowed) || atomic_load(&r->failed) || ring_full(&r->items))
 			signal_wait(&r->signal, seen, WAIT_MOST);
 		else
@@ -132,10 +135,10 @@ reader_allow(reader *r, int allowed)
 flow_status
 reader_take(reader *r, flow_batch **batch, uint32_t *partition, flow_error *error)
 {
-	int was_full = ring_full(&r->items);
 	void *item = ring_pop(&r->items);
 	if (item != NULL) {
-		if (was_full)
+		full_fence();
+		if (atomic_load(&r->full))
 			signal_reader(r);
 		if (item_tag(item) == ITEM_IDLE)
 			return FLOW_CHANGED;

@@ -263,10 +263,10 @@ void
 source_take(source_self *self, flow_batch *batch)
 {
 	runtime *run = self->n->task->topology->run;
-	uint64_t bytes = 0;
-	for (FLOW_ROWS(batch, i)) {
+	uint64_t bytes = (batch->flags & FLOW_BATCH_RAW) != 0 ? 0 : batch_bytes(batch);
+	for (uint32_t i = 0; (batch->flags & FLOW_BATCH_RAW) != 0 && i < batch->selected_count; i++) {
 		const flow_value *value = &batch->value[flow_row(batch, i)];
-		bytes += value->type == FLOW_BYTES || value->type == FLOW_STRING ? value->size : sizeof(*value);
+		bytes += value->size;
 	}
 	counter_add(&self->n->bytes_in, bytes);
 	self->current = batch;

@@ -6,7 +6,7 @@
 #include "runtime/aligned.h"
 #include "runtime/internal.h"
 
-#define CHANNEL_ITEMS 16
+#define CHANNEL_ITEMS 32
 
 static const node_driver *
 driver_of(uint32_t kind)

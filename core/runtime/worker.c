@@ -11,7 +11,7 @@
 #include "runtime/fence.h"
 #include "runtime/internal.h"
 
-#define IDLE_ROUNDS 64          /* before a worker sleeps: a wake costs more than these */
+#define IDLE_ROUNDS 8          /* before a worker sleeps: a wake costs more than these */
 #define SLEEP_MOST (1000 * 1000) /* microseconds; sources are serviced once a second */
 
 void
