@@ -235,8 +235,8 @@ runtime_run(runtime *run, uint32_t *outcome, flow_error *error)
 	int use_virtual = run->request.deterministic && !clock_is_virtual();
 	if (use_virtual)
 		clock_use_virtual(VIRTUAL_START);
-	run->started = clock_now();
 	run->started_monotonic = clock_monotonic();
+	run->started = clock_now(); /* last: a status says that the other one is there */
 	flow_status status = run_attempts(run, to);
 	if (status < 0)
 		run->outcome = RUN_FAILED;
