@@ -1,10 +1,14 @@
 /* What a field's description means (generate.h). */
 #include "generate.h"
 
-#include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 
+#include "flow_sdk/number.h"
+
 #define KEY_SIZE 16
+#define MOST_KEYS UINT64_C(1000000000000) /* as many as the key's 12 digits tell apart */
+#define MOST_TEXT (1 << 20)
 
 /* SplitMix64: every output of a counter is well mixed, so values need no state. */
 static uint64_t
@@ -31,71 +35,136 @@ bad_field(const flow_host *host, const flow_option_value *at, flow_slice name, f
 	                 (int)at->place.size, at->place.data, (int)name.size, name.data, at->text.data);
 }
 
-static flow_status
-read_choices(const flow_host *host, struct field *field, const char *list, flow_error *error)
+/* The text inside `word(...)`; data NULL: the text is something else. */
+static flow_slice
+arguments_of(flow_slice text, const char *word)
 {
-	uint64_t count = 1, size = strlen(list);
-	for (const char *c = list; *c != '\0'; c++)
-		count += *c == ',';
+	uint64_t size = strlen(word);
+	if (text.size < size + 2 || memcmp(text.data, word, size) != 0 || text.data[size] != '(' ||
+	    text.data[text.size - 1] != ')')
+		return flow_slice_make(NULL, 0);
+	return flow_slice_make(text.data + size + 1, text.size - size - 2);
+}
+
+static flow_slice
+trim(flow_slice text)
+{
+	for (; text.size != 0 && text.data[0] == ' '; text.size--)
+		text.data++;
+	while (text.size != 0 && text.data[text.size - 1] == ' ')
+		text.size--;
+	return text;
+}
+
+/* Cuts the text up to the next comma off the front. */
+static flow_slice
+next_argument(flow_slice *list)
+{
+	const char *comma = memchr(list->data, ',', list->size);
+	uint64_t size = comma == NULL ? list->size : (uint64_t)(comma - list->data);
+	flow_slice argument = trim(flow_slice_make(list->data, size));
+	list->data += size + (comma != NULL);
+	list->size -= size + (comma != NULL);
+	return argument;
+}
+
+static flow_status
+read_choices(const flow_host *host, struct field *field, flow_slice list, flow_error *error)
+{
+	uint64_t count = 1;
+	for (uint64_t i = 0; i < list.size; i++)
+		count += list.data[i] == ',';
 	field->choices = flow_new(host, count * sizeof(*field->choices));
 	field->choice_sizes = flow_new(host, count * sizeof(*field->choice_sizes));
-	char *copy = host->allocate(size + 1);
+	char *copy = host->allocate(list.size + 1);
 	if (field->choices == NULL || field->choice_sizes == NULL || copy == NULL) {
 		host->release(copy);
 		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
 	}
-	memcpy(copy, list, size + 1);
-	copy[size - 1] = '\0'; /* the closing parenthesis */
+	field->choice_text = copy;
 	for (uint64_t i = 0; i < count; i++) {
-		uint64_t length = strcspn(copy, ",");
-		field->choices[i] = copy; /* the first one owns the memory of all */
-		field->choice_sizes[i] = (uint32_t)length;
-		copy += length + 1;
+		flow_slice choice = next_argument(&list);
+		if (choice.size != 0)
+			memcpy(copy, choice.data, choice.size);
+		field->choices[i] = copy;
+		field->choice_sizes[i] = (uint32_t)choice.size;
+		copy += choice.size;
 	}
 	field->range = count;
 	return FLOW_OK;
 }
 
+static int
+read_int_range(struct field *field, flow_slice arguments)
+{
+	int64_t least, most;
+	if (flow_parse_int64(next_argument(&arguments), &least) != FLOW_OK ||
+	    flow_parse_int64(trim(arguments), &most) != FLOW_OK || least > most)
+		return 0;
+	field->kind = FIELD_INT;
+	field->least = least;
+	field->range = (uint64_t)most - (uint64_t)least + 1;
+	return 1;
+}
+
+static int
+read_float_range(struct field *field, flow_slice arguments)
+{
+	double low, high;
+	if (flow_parse_float64(next_argument(&arguments), 0, &low) != FLOW_OK ||
+	    flow_parse_float64(trim(arguments), 0, &high) != FLOW_OK || low > high || !isfinite(high - low))
+		return 0;
+	field->kind = FIELD_FLOAT;
+	field->low = low;
+	field->width = high - low;
+	return 1;
+}
+
+static int
+read_size(struct field *field, uint32_t kind, flow_slice argument, uint64_t least, uint64_t most)
+{
+	field->kind = kind;
+	return flow_parse_uint64(trim(argument), &field->range) == FLOW_OK && field->range >= least && field->range <= most;
+}
+
+/* 0: no such content. */
+static int
+read_content(struct field *field, flow_slice text)
+{
+	flow_slice arguments;
+	if (flow_slice_is(text, "sequence"))
+		field->kind = FIELD_SEQUENCE;
+	else if (flow_slice_is(text, "bool"))
+		field->kind = FIELD_BOOL;
+	else if (flow_slice_is(text, "timestamp"))
+		field->kind = FIELD_TIMESTAMP;
+	else if ((arguments = arguments_of(text, "int")).data != NULL)
+		return read_int_range(field, arguments);
+	else if ((arguments = arguments_of(text, "float")).data != NULL)
+		return read_float_range(field, arguments);
+	else if ((arguments = arguments_of(text, "key")).data != NULL)
+		return read_size(field, FIELD_KEY, arguments, 1, MOST_KEYS);
+	else if ((arguments = arguments_of(text, "string")).data != NULL)
+		return read_size(field, FIELD_STRING, arguments, 0, MOST_TEXT);
+	else
+		return 0;
+	return 1;
+}
+
 static flow_status
 read_field(const flow_host *host, struct field *field, flow_slice name, const flow_option_value *value, flow_error *error)
 {
-	const char *text = value->text.data;
-	long long least, most;
-	double low, high;
-	unsigned long long number;
-	char end;
 	field->name = host->allocate(name.size + 1);
 	if (field->name == NULL)
 		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
 	memcpy(field->name, name.data, name.size);
 	field->name[name.size] = '\0';
-	if (strcmp(text, "sequence") == 0) {
-		field->kind = FIELD_SEQUENCE;
-	} else if (strcmp(text, "bool") == 0) {
-		field->kind = FIELD_BOOL;
-	} else if (strcmp(text, "timestamp") == 0) {
-		field->kind = FIELD_TIMESTAMP;
-	} else if (sscanf(text, "int(%lld,%lld%c", &least, &most, &end) == 3 && end == ')' && least <= most) {
-		field->kind = FIELD_INT;
-		field->least = least;
-		field->range = (uint64_t)most - (uint64_t)least + 1;
-	} else if (sscanf(text, "float(%lf,%lf%c", &low, &high, &end) == 3 && end == ')' && low <= high) {
-		field->kind = FIELD_FLOAT;
-		field->low = low;
-		field->width = high - low;
-	} else if (sscanf(text, "key(%llu%c", &number, &end) == 2 && end == ')' && number > 0) {
-		field->kind = FIELD_KEY;
-		field->range = number;
-	} else if (sscanf(text, "string(%llu%c", &number, &end) == 2 && end == ')' && number <= 1 << 20) {
-		field->kind = FIELD_STRING;
-		field->range = number;
-	} else if (strncmp(text, "choice(", 7) == 0 && text[value->text.size - 1] == ')') {
+	flow_slice choices = arguments_of(value->text, "choice");
+	if (choices.data != NULL) {
 		field->kind = FIELD_CHOICE;
-		return read_choices(host, field, text + 7, error);
-	} else {
-		return bad_field(host, value, name, error);
+		return read_choices(host, field, choices, error);
 	}
-	return FLOW_OK;
+	return read_content(field, value->text) ? FLOW_OK : bad_field(host, value, name, error);
 }
 
 flow_status
@@ -128,8 +197,7 @@ fields_free(struct fields *fields)
 	for (uint32_t i = 0; i < fields->count; i++) {
 		struct field *field = &fields->items[i];
 		fields->host->release(field->name);
-		if (field->choices != NULL)
-			fields->host->release(field->choices[0]);
+		fields->host->release(field->choice_text);
 		fields->host->release(field->choices);
 		fields->host->release(field->choice_sizes);
 	}
@@ -185,10 +253,11 @@ fields_schema(const struct fields *fields, flow_error *error)
 	return schema;
 }
 
-int64_t
-fields_event_time(const struct fields *fields, uint64_t number)
+int
+fields_event_time(const struct fields *fields, uint64_t number, int64_t *time)
 {
-	return fields->start + (int64_t)number * fields->step;
+	return number <= INT64_MAX && !__builtin_mul_overflow((int64_t)number, fields->step, time) &&
+	       !__builtin_add_overflow(*time, fields->start, time);
 }
 
 static void
@@ -200,7 +269,7 @@ print_key(uint64_t key, char *text)
 }
 
 int
-fields_fill(const struct fields *fields, uint64_t number, flow_builder *builder, flow_value *cells)
+fields_fill(const struct fields *fields, uint64_t number, int64_t time, flow_builder *builder, flow_value *cells)
 {
 	for (uint32_t i = 0; i < fields->count; i++) {
 		const struct field *field = &fields->items[i];
@@ -220,7 +289,7 @@ fields_fill(const struct fields *fields, uint64_t number, flow_builder *builder,
 			cells[i] = flow_bool((int)(random & 1));
 			break;
 		case FIELD_TIMESTAMP:
-			cells[i] = flow_timestamp(fields_event_time(fields, number), FLOW_MICROSECONDS, FLOW_ZONED);
+			cells[i] = flow_timestamp(time, FLOW_MICROSECONDS, FLOW_ZONED);
 			break;
 		case FIELD_CHOICE: {
 			uint64_t choice = below(random, field->range);

@@ -27,6 +27,7 @@ struct field {
 	int64_t least;   /* int */
 	uint64_t range;  /* int: most - least + 1 (0: all); key: number of keys; string: bytes; choice: number of texts */
 	double low, width; /* float */
+	char *choice_text; /* what the choices point into */
 	char **choices;
 	uint32_t *choice_sizes;
 };
@@ -45,9 +46,10 @@ flow_status fields_read(const flow_host *host, const flow_options *options, stru
 void fields_free(struct fields *fields);
 /* The record type; the caller owns it. */
 const flow_schema *fields_schema(const struct fields *fields, flow_error *error);
+/* The event time of record `number`; 0: it is out of range. */
+int fields_event_time(const struct fields *fields, uint64_t number, int64_t *time);
 /* The cells of record `number`; texts in the builder's memory. 0: out of memory. */
-int fields_fill(const struct fields *fields, uint64_t number, flow_builder *builder, flow_value *cells);
-int64_t fields_event_time(const struct fields *fields, uint64_t number);
+int fields_fill(const struct fields *fields, uint64_t number, int64_t time, flow_builder *builder, flow_value *cells);
 
 flow_status source_open(flow_system *system, const flow_stream_request *request, flow_source_info *info,
                         flow_source **source, flow_error *error);

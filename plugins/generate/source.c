@@ -1,6 +1,7 @@
 /* The source of generated records (generate.h). */
 #include "generate.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -10,6 +11,7 @@
 struct made_partition {
 	flow_partition description;
 	char id[16];
+	uint64_t start; /* where reading began */
 	uint64_t next;  /* rows of this partition that were made */
 	uint64_t count; /* rows that it has in all */
 	int assigned, paused, ended;
@@ -25,6 +27,8 @@ struct flow_source {
 	uint64_t rate; /* records a second of this source; 0: as fast as can be */
 	int64_t started;
 	uint64_t made;
+	int endless;
+	atomic_llong left; /* rows of the assigned partitions still to come, unless endless */
 };
 
 static flow_status
@@ -42,7 +46,7 @@ make_partitions(flow_source *source, uint64_t count, flow_error *error)
 			                                       .index = i,
 			                                       .id = flow_slice_of(partition->id),
 			                                       .place = flow_slice_of(partition->id) };
-		partition->count = count == 0 ? UINT64_MAX : count / source->partition_count + (i < count % source->partition_count);
+		partition->count = count == 0 ? INT64_MAX : count / source->partition_count + (i < count % source->partition_count);
 		source->pointers[i] = &partition->description;
 	}
 	return FLOW_OK;
@@ -58,6 +62,8 @@ source_open(flow_system *system, const flow_stream_request *request, flow_source
 		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
 	source->host = host;
 	source->partition_count = (uint32_t)flow_option_int(request->options, "partitions", 1);
+	uint64_t count = (uint64_t)flow_option_int(request->options, "count", 0);
+	source->endless = count == 0;
 	uint64_t rate = (uint64_t)flow_option_int(request->options, "rate", 0);
 	source->rate = rate == 0 ? 0 : rate / info->task_count + (info->task < rate % info->task_count);
 	if (rate != 0 && source->rate == 0)
@@ -67,7 +73,7 @@ source_open(flow_system *system, const flow_stream_request *request, flow_source
 	info->self_assigned = 0;
 	flow_status status = fields_read(host, request->options, &source->fields, error);
 	if (status == FLOW_OK)
-		status = make_partitions(source, (uint64_t)flow_option_int(request->options, "count", 0), error);
+		status = make_partitions(source, count, error);
 	if (status != FLOW_OK)
 		source_close(source);
 	else
@@ -98,16 +104,16 @@ flow_status
 source_assign(flow_source *source, uint32_t index, flow_slice position, flow_error *error)
 {
 	struct made_partition *partition = &source->partitions[index];
-	partition->assigned = 1;
-	partition->ended = partition->paused = 0;
-	partition->next = 0;
-	if (position.data == NULL)
-		return FLOW_OK;
-	if (position.size != POSITION_SIZE)
+	uint64_t next = 0;
+	if (position.data != NULL && position.size != POSITION_SIZE)
 		return flow_fail(source->host, error, FLOW_E_CORRUPT, "partition %u: the checkpoint's position has %llu bytes, not %d",
 		                 index, (unsigned long long)position.size, POSITION_SIZE);
-	for (int i = 0; i < POSITION_SIZE; i++)
-		partition->next = partition->next << 8 | (unsigned char)position.data[i];
+	for (uint64_t i = 0; i < position.size; i++)
+		next = next << 8 | (unsigned char)position.data[i];
+	partition->start = partition->next = next;
+	partition->ended = partition->paused = 0;
+	partition->assigned = 1;
+	atomic_fetch_add(&source->left, next < partition->count ? (long long)(partition->count - next) : 0);
 	return FLOW_OK;
 }
 
@@ -115,7 +121,10 @@ flow_status
 source_revoke(flow_source *source, uint32_t index, flow_error *error)
 {
 	(void)error;
-	source->partitions[index].assigned = 0;
+	struct made_partition *partition = &source->partitions[index];
+	if (partition->assigned && partition->next < partition->count)
+		atomic_fetch_sub(&source->left, (long long)(partition->count - partition->next));
+	partition->assigned = 0;
 	return FLOW_OK;
 }
 
@@ -161,15 +170,24 @@ make_rows(flow_source *source, struct made_partition *partition, uint64_t most, 
 	uint32_t fields = source->fields.count;
 	while (most > 0 && partition->next < partition->count && !flow_builder_full(builder)) {
 		uint64_t number = partition->next * source->partition_count + partition->description.index;
+		int64_t time;
+		if (!fields_event_time(&source->fields, number, &time)) {
+			if (builder->row_count != 0)
+				break; /* the rows before it first */
+			return flow_fail(source->host, error, FLOW_E_RANGE,
+			                 "the event time of record %llu is out of range; take a smaller step, or a count",
+			                 (unsigned long long)number);
+		}
 		flow_value *cells = flow_builder_cells(builder, fields);
-		if (cells == NULL || !fields_fill(&source->fields, number, builder, cells))
+		if (cells == NULL || !fields_fill(&source->fields, number, time, builder, cells))
 			return flow_fail(source->host, error, FLOW_E_MEMORY, "out of memory");
 		uint32_t row = flow_builder_add(builder, flow_record(cells, fields));
 		builder->ordinal[row] = (int64_t)partition->next++;
-		builder->timestamp[row] = fields_event_time(&source->fields, number);
+		builder->timestamp[row] = time;
 		source->made++;
 		most--;
 	}
+	atomic_fetch_sub(&source->left, builder->row_count);
 	return FLOW_OK;
 }
 
@@ -198,7 +216,8 @@ source_position(flow_source *source, uint32_t index, int64_t ordinal, void *byte
 {
 	if (capacity < POSITION_SIZE)
 		return flow_fail(source->host, error, FLOW_E_ARGUMENT, "a position needs %d bytes", POSITION_SIZE);
-	uint64_t next = ordinal == INT64_MAX ? source->partitions[index].next : (uint64_t)(ordinal + 1);
+	const struct made_partition *partition = &source->partitions[index];
+	uint64_t next = ordinal == INT64_MAX ? partition->next : ordinal < 0 ? partition->start : (uint64_t)ordinal + 1;
 	for (int i = POSITION_SIZE - 1; i >= 0; i--, next >>= 8)
 		((unsigned char *)bytes)[i] = (unsigned char)next;
 	*size = POSITION_SIZE;
@@ -208,7 +227,6 @@ source_position(flow_source *source, uint32_t index, int64_t ordinal, void *byte
 void
 source_remaining(flow_source *source, int64_t *records, int64_t *bytes)
 {
-	*records = -1;
+	*records = source->endless ? -1 : atomic_load(&source->left);
 	*bytes = -1;
-	(void)source;
 }
