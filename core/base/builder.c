@@ -88,7 +88,10 @@ add_chunk(struct host_builder *host, uint64_t size)
 static flow_status
 refill(flow_builder *builder, uint64_t size)
 {
-	return add_chunk(host_of(builder), size > NEXT_CHUNK ? size : NEXT_CHUNK);
+	flow_status status = add_chunk(host_of(builder), size > NEXT_CHUNK ? size : NEXT_CHUNK);
+	if (status == FLOW_OK && builder->row_count == 0)
+		builder->soft_end = builder->end; /* whatever was allocated before the first record is added, it has room */
+	return status;
 }
 
 static void

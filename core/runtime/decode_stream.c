@@ -74,8 +74,8 @@ carry(source_self *self, const char *data, uint64_t size)
 	uint64_t needed = p->carry_size + size;
 	if (needed > RECORD_LIMIT)
 		return error_set(&self->n->task->error, FLOW_E_LIMIT,
-		                 "%.*s: the record at offset %lld is longer than 16 MiB, or the file is not what its serde expects",
-		                 (int)p->place.size, p->place.data, (long long)p->used);
+		                 "%.*s: the record at offset %lld is longer than %llu MiB, or the file is not what its serde expects",
+		                 (int)p->place.size, p->place.data, (long long)p->used, (unsigned long long)(RECORD_LIMIT >> 20));
 	if (needed > p->carry_capacity) {
 		uint64_t capacity = needed * 2 < BRIDGE ? BRIDGE : needed * 2;
 		char *grown = memory_reallocate(p->carry, capacity);

@@ -29,6 +29,7 @@ struct function_self {
 	uint32_t output_count;
 	task_state *state;
 	const flow_schema *key_schema; /* of its input */
+	flow_builder *one_key;         /* memory of with_one_key; NULL: the input is keyed, or there is no state */
 	flow_builder *scratch;
 	uint8_t scratch_used;
 	uint8_t polled;               /* the function owns the event time that it was told last */

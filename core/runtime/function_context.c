@@ -180,8 +180,8 @@ context_each(flow_context *context, flow_status (*visit)(void *self, const flow_
              flow_error *error)
 {
 	function_self *self = of(context);
-	if (self->state == NULL || self->key_schema == NULL)
-		return error_set(error, FLOW_E_ARGUMENT, "only a function with keyed state has partitions to visit");
+	if (self->state == NULL)
+		return error_set(error, FLOW_E_ARGUMENT, "only a function with state has partitions to visit");
 	flow_status status = FLOW_OK;
 	for (uint32_t i = 0; status == FLOW_OK && i < self->output_count; i++)
 		status = self->outputs[i].output.push(&self->outputs[i].output, error);

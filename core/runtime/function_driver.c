@@ -97,6 +97,10 @@ function_open(node *n)
 	flow_status status = open_outputs(self);
 	if (status == FLOW_OK)
 		status = open_state(self);
+	if (status == FLOW_OK && self->state != NULL && self->key_schema == NULL) {
+		self->one_key = builder_create(run->pool, 1, 0);
+		status = self->one_key == NULL ? FLOW_E_MEMORY : FLOW_OK;
+	}
 	if (status < 0)
 		return status;
 	self->context = (flow_context){ .struct_size = FLOW_SIZEOF(flow_context),
@@ -127,6 +131,7 @@ function_close(node *n)
 		builder_destroy(self->outputs[i].memory);
 	}
 	builder_destroy(self->scratch);
+	builder_destroy(self->one_key);
 	key_set_clear(&self->keys);
 	if (self->state != NULL)
 		task_state_destroy(self->state);
@@ -147,8 +152,29 @@ ask_for_checkpoint(const node *n)
 	signal_wake(&t->run->control_signal);
 }
 
+/* A global stream has no keys; its state is that of one key, which the function does not see. */
+static flow_batch *
+with_one_key(function_self *self, const flow_batch *batch)
+{
+	flow_value one = flow_bool(1);
+	flow_slice key;
+	uint64_t *hash = flow_builder_alloc(self->one_key, batch->row_count * sizeof(*hash));
+	flow_slice *bytes = flow_builder_alloc(self->one_key, batch->row_count * sizeof(*bytes));
+	if (hash == NULL || bytes == NULL || key_encode_into(&one, self->one_key, &key) != FLOW_OK)
+		return NULL;
+	uint64_t hash_of_one = key_hash(key);
+	for (uint32_t row = 0; row < batch->row_count; row++) {
+		hash[row] = hash_of_one;
+		bytes[row] = key;
+	}
+	flow_batch *keyed = batch_forward(self->n->task->topology->run->pool, batch, NULL, NULL);
+	if (keyed != NULL)
+		batch_set_key_columns(keyed, self->one_key, hash, bytes);
+	return keyed;
+}
+
 static flow_status
-function_process(node *n, uint32_t input, const flow_batch *batch)
+process_batch(node *n, uint32_t input, const flow_batch *batch)
 {
 	function_self *self = self_of(n);
 	self->current = batch;
@@ -156,6 +182,18 @@ function_process(node *n, uint32_t input, const flow_batch *batch)
 	if (self->state != NULL && task_state_pressed(self->state))
 		ask_for_checkpoint(n);
 	return function_call_done(self, status);
+}
+
+static flow_status
+function_process(node *n, uint32_t input, const flow_batch *batch)
+{
+	function_self *self = self_of(n);
+	if (self->one_key == NULL)
+		return process_batch(n, input, batch);
+	flow_batch *keyed = with_one_key(self, batch);
+	flow_status status = keyed == NULL ? FLOW_E_MEMORY : process_batch(n, input, keyed);
+	batch_release(keyed);
+	return status;
 }
 
 /* Timers that the function registers while they fire, and that are due, fire too. */

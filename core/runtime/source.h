@@ -9,7 +9,9 @@
 #include "base/arena.h"
 #include "runtime/internal.h"
 
-#define RECORD_LIMIT ((uint64_t)16 * 1024 * 1024) /* bytes of one record in a byte stream */
+/* Bytes of a byte stream that may be carried over, for a serde that finds no end. Serdes refuse sooner (max_record, at most 512 MiB),
+ * but they are asked only when the carry-over has doubled. */
+#define RECORD_LIMIT ((uint64_t)1200 * 1024 * 1024)
 
 typedef struct reader reader;
 

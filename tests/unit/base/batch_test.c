@@ -163,6 +163,21 @@ columns_that_come_late_are_filled_for_the_rows_before(void **state)
 	builder_destroy(builder);
 }
 
+static void
+memory_over_the_limit_leaves_room_for_the_first_record(void **state)
+{
+	(void)state;
+	flow_builder *builder = builder_create(pool, 16, 1000);
+	assert_non_null(flow_builder_alloc(builder, 8 * 1024 * 1024));
+	assert_int_equal(builder->ops->add_columns(builder, FLOW_COLUMN_ORDINAL), FLOW_OK);
+	assert_non_null(flow_builder_alloc(builder, 64));
+	assert_false(flow_builder_full(builder));
+	flow_builder_add(builder, flow_int64(1));
+	assert_non_null(flow_builder_alloc(builder, 1024 * 1024));
+	assert_true(flow_builder_full(builder));
+	builder_destroy(builder);
+}
+
 static atomic_int releases;
 
 static void
@@ -485,6 +500,7 @@ main(void)
 		cmocka_unit_test(a_builder_is_empty_and_usable_after_finish),
 		cmocka_unit_test(a_builder_is_full_by_bytes_and_one_record_of_any_size_fits),
 		cmocka_unit_test(columns_that_come_late_are_filled_for_the_rows_before),
+		cmocka_unit_test(memory_over_the_limit_leaves_room_for_the_first_record),
 		cmocka_unit_test(foreign_memory_is_released_once_when_the_batch_dies),
 		cmocka_unit_test(a_kept_batch_lives_as_long_as_the_one_that_points_into_it),
 		cmocka_unit_test(rejections_go_to_the_handler_or_fail),
