@@ -70,7 +70,7 @@ static int
 has_extreme(uint8_t kind)
 {
 	return kind_is_number(kind) || kind == FLOW_KIND_BOOL || kind == FLOW_KIND_DATE || kind == FLOW_KIND_TIME ||
-	       kind == FLOW_KIND_TIMESTAMP;
+		   kind == FLOW_KIND_TIMESTAMP;
 }
 
 static uint8_t
@@ -90,8 +90,8 @@ aggregate_type(compiler *c, uint32_t kind, const value_type *argument, uint32_t 
 		return schema_of_kind(FLOW_KIND_INT64, 0);
 	if (!fits) {
 		int dynamic = kind_is_dynamic(argument->kind);
-		compile_fail(c, FLOW_E_TYPE, column, "%s() cannot be taken of %s%s", aggregate_name(kind), type_name(c, argument),
-		             dynamic ? "; cast it, like cast(x as int64)" : "");
+		compile_fail(c, FLOW_E_TYPE, column, "%s() cannot be taken of %s%s", aggregate_name(kind),
+					 type_name(c, argument), dynamic ? "; cast it, like cast(x as int64)" : "");
 		return NULL;
 	}
 	if (kind == FLOW_AGGREGATE_SUM)
@@ -318,9 +318,11 @@ add_extremes(const flow_aggregate_call *call, const struct rows *r)
 
 flow_status
 aggregate_add(const flow_aggregate_call *call, const flow_value *values, const uint32_t *rows, uint32_t count,
-              void *const *targets, uint64_t offset, flow_status *statuses, flow_error *error)
+			  void *const *targets, uint64_t offset, flow_status *statuses, flow_error *error)
 {
-	struct rows r = { values, rows, count, targets, offset, statuses, error, call->kind == FLOW_AGGREGATE_MAX ? 1 : -1 };
+	struct rows r = {
+		values, rows, count, targets, offset, statuses, error, call->kind == FLOW_AGGREGATE_MAX ? 1 : -1
+	};
 	switch (form_of(call)) {
 	case COUNT_FORM:
 		return add_counts(&r);
@@ -344,8 +346,8 @@ no_memory(flow_error *error)
 }
 
 static flow_status
-integer_result(const flow_aggregate_call *call, const struct integer_slot *slot, flow_builder *memory, flow_value *value,
-               flow_error *error)
+integer_result(const flow_aggregate_call *call, const struct integer_slot *slot, flow_builder *memory,
+			   flow_value *value, flow_error *error)
 {
 	__int128 sum = wide_number(slot->sum);
 	*value = flow_null();
@@ -360,7 +362,7 @@ integer_result(const flow_aggregate_call *call, const struct integer_slot *slot,
 	int is_unsigned = argument_kind(call) == FLOW_KIND_UINT64;
 	if (is_unsigned ? sum > (__int128)UINT64_MAX : sum > INT64_MAX || sum < INT64_MIN)
 		return error_set(error, FLOW_E_RANGE, "the sum of %llu values does not fit %s; cast the argument to decimal",
-		                 (unsigned long long)slot->count, is_unsigned ? "uint64" : "int64");
+						 (unsigned long long)slot->count, is_unsigned ? "uint64" : "int64");
 	*value = is_unsigned ? flow_uint64((uint64_t)sum) : flow_int64((int64_t)sum);
 	return FLOW_OK;
 }
@@ -379,8 +381,8 @@ float_result(const flow_aggregate_call *call, const struct float_slot *slot, flo
 }
 
 static flow_status
-decimal_result(const flow_aggregate_call *call, const struct decimal_slot *slot, flow_builder *memory, flow_value *value,
-               flow_error *error)
+decimal_result(const flow_aggregate_call *call, const struct decimal_slot *slot, flow_builder *memory,
+			   flow_value *value, flow_error *error)
 {
 	flow_status status;
 	double mean;
@@ -431,7 +433,7 @@ extreme_result(const flow_aggregate_call *call, const struct extreme_slot *slot,
 
 flow_status
 aggregate_result(const flow_aggregate_call *call, const void *slot, flow_builder *memory, flow_value *value,
-                 flow_error *error)
+				 flow_error *error)
 {
 	switch (form_of(call)) {
 	case COUNT_FORM:

@@ -83,7 +83,8 @@ leading_zeros(unsigned __int128 number)
 	return high != 0 ? __builtin_clzll(high) : 64 + __builtin_clzll((uint64_t)number);
 }
 
-/* The quotient has at least 63 bits and a last bit that says whether it was exact, so that the one rounding is right. */
+/* The quotient has at least 63 bits and a last bit that says whether it was exact, so that the one rounding is
+ * right. */
 static double
 integer_mean(__int128 sum, uint64_t count)
 {

@@ -1,5 +1,6 @@
 /*
- * expr/aggregate_number.h - 128-bit numbers of at most 38 digits, as aggregates keep them. Internal to this room. Threads: [any].
+ * expr/aggregate_number.h - 128-bit numbers of at most 38 digits, as aggregates keep them. Internal to this room.
+ * Threads: [any].
  */
 #ifndef EXPR_AGGREGATE_NUMBER_H
 #define EXPR_AGGREGATE_NUMBER_H

@@ -1,4 +1,5 @@
-/* Arithmetic: exact on integers and decimals (what does not fit fails the row), IEEE on float64 (what becomes infinite fails). */
+/* Arithmetic: exact on integers and decimals (what does not fit fails the row), IEEE on float64 (what becomes
+ * infinite fails). */
 #include <math.h>
 
 #include "base/decimal.h"
@@ -124,7 +125,8 @@ decimal_view(const flow_value *v, char *buffer)
 	return decimal;
 }
 
-/* Results of more digits than a decimal may be written with are refused before they are made: 1e100000 + 1 has 100,001. */
+/* Results of more digits than a decimal may be written with are refused before they are made: 1e100000 + 1 has
+ * 100,001. */
 static int
 within_digits(uint8_t op, const flow_decimal *a, const flow_decimal *b)
 {
@@ -139,9 +141,9 @@ within_digits(uint8_t op, const flow_decimal *a, const flow_decimal *b)
 	int64_t scale = (int64_t)a->scale + b->scale;
 	int64_t written = fraction > 0 ? fraction : 0;
 	int64_t quotient = whole_a - whole_b + written;
-	return digits <= FLOW_DECIMAL_MAX_DIGITS && scale <= FLOW_DECIMAL_MAX_EXPONENT && scale >= -FLOW_DECIMAL_MAX_EXPONENT &&
-	       (op != NODE_REMAINDER || quotient <= FLOW_DECIMAL_MAX_DIGITS) &&
-	       (op != NODE_DIVIDE || quotient + QUOTIENT_DIGITS <= FLOW_DECIMAL_MAX_DIGITS);
+	return digits <= FLOW_DECIMAL_MAX_DIGITS && scale <= FLOW_DECIMAL_MAX_EXPONENT &&
+		   scale >= -FLOW_DECIMAL_MAX_EXPONENT && (op != NODE_REMAINDER || quotient <= FLOW_DECIMAL_MAX_DIGITS) &&
+		   (op != NODE_DIVIDE || quotient + QUOTIENT_DIGITS <= FLOW_DECIMAL_MAX_DIGITS);
 }
 
 static int
@@ -208,7 +210,7 @@ decimal_arithmetic(frame *f, uint8_t op, const flow_value *x, const flow_value *
 		return row_fail(f, FLOW_E_RANGE, "NaN and infinite decimals cannot be calculated with");
 	if (!within_digits(op, &a, &b))
 		return row_fail(f, FLOW_E_RANGE, "the result of %s has more than %d digits", operator_name(op),
-		                FLOW_DECIMAL_MAX_DIGITS);
+						FLOW_DECIMAL_MAX_DIGITS);
 	if (op >= NODE_DIVIDE && is_zero(&b))
 		return division_by_zero(f);
 	switch (op) {
@@ -250,7 +252,7 @@ arithmetic_row(frame *f, uint8_t op, const flow_value *a, const flow_value *b, f
 {
 	if (value_class_of(a) != CLASS_NUMBER || value_class_of(b) != CLASS_NUMBER)
 		return row_fail(f, FLOW_E_TYPE, "%s takes numbers, not %s", operator_name(op),
-		                cell_type_name(value_class_of(a) == CLASS_NUMBER ? b->type : a->type));
+						cell_type_name(value_class_of(a) == CLASS_NUMBER ? b->type : a->type));
 	if (a->type == FLOW_INT64 && b->type == FLOW_INT64)
 		return int64_arithmetic(f, op, a->as.int64, b->as.int64, result);
 	if (a->type == FLOW_FLOAT64 || b->type == FLOW_FLOAT64)
@@ -267,7 +269,8 @@ read_two(const node *n, frame *f, slots s, uint32_t target, operand *a, operand 
 	return status == FLOW_OK ? operand_read(n->children[1], f, s, target + 1, b) : status;
 }
 
-typedef flow_status (*pair_function)(frame *f, uint8_t op, const flow_value *a, const flow_value *b, flow_value *result);
+typedef flow_status (*pair_function)(frame *f, uint8_t op, const flow_value *a, const flow_value *b,
+									 flow_value *result);
 
 /* The loop over pairs; inlined with a constant function, so that typed arithmetic has no call in it. */
 static inline __attribute__((always_inline)) flow_status
@@ -370,8 +373,8 @@ shift_row(frame *f, const node *n, const flow_value *instant, int64_t microsecon
 	flow_status status = instant_in(instant, unit, &number);
 	if (status == FLOW_OK)
 		status = flow_convert_unit(microseconds, FLOW_MICROSECONDS, unit, &amount);
-	if (status != FLOW_OK || (subtract ? __builtin_sub_overflow(number, amount, &number)
-	                                   : __builtin_add_overflow(number, amount, &number)))
+	if (status != FLOW_OK ||
+		(subtract ? __builtin_sub_overflow(number, amount, &number) : __builtin_add_overflow(number, amount, &number)))
 		return out_of_range(f, subtract ? NODE_SUBTRACT : NODE_ADD, "a timestamp");
 	*result = flow_timestamp(number, unit, n->type.zoned ? FLOW_ZONED : 0);
 	return FLOW_OK;
@@ -383,7 +386,7 @@ days_row(frame *f, const flow_value *date, int64_t days, int subtract, flow_valu
 {
 	int64_t number;
 	int overflow = subtract ? __builtin_sub_overflow(date->as.int64, days, &number)
-	                        : __builtin_add_overflow(date->as.int64, days, &number);
+							: __builtin_add_overflow(date->as.int64, days, &number);
 	if (overflow || number > INT32_MAX || number < INT32_MIN)
 		return out_of_range(f, subtract ? NODE_SUBTRACT : NODE_ADD, "a date");
 	*result = flow_cell(FLOW_DATE, number);

@@ -18,8 +18,8 @@ bad_value(frame *f, flow_status status, const flow_value *from, const flow_schem
 		return status;
 	if (from->type == FLOW_STRING)
 		return row_fail(f, status == FLOW_E_RANGE ? FLOW_E_RANGE : FLOW_E_DECODE, "'%.*s' is %s %s",
-		                from->size > 40 ? 40 : (int)from->size, from->as.text,
-		                status == FLOW_E_RANGE ? "out of range for" : "not a text of", kind_name(target->kind));
+						from->size > 40 ? 40 : (int)from->size, from->as.text,
+						status == FLOW_E_RANGE ? "out of range for" : "not a text of", kind_name(target->kind));
 	if (status == FLOW_E_RANGE)
 		return row_fail(f, status, "a %s does not fit %s", cell_type_name(from->type), kind_name(target->kind));
 	return row_fail(f, FLOW_E_TYPE, "%s cannot be cast to %s", cell_type_name(from->type), kind_name(target->kind));
@@ -165,8 +165,8 @@ to_decimal(frame *f, const flow_schema *target, const flow_value *from, flow_val
 	const flow_decimal *number = to->as.decimal;
 	if (number->special != 0 || (int64_t)number->count - number->scale > target->precision - target->scale)
 		return number->special == 0 && number->count == 1 && number->digits[0] == '0'
-		           ? decimal_round(number, target->scale, f->memory, to)
-		           : FLOW_E_RANGE;
+				   ? decimal_round(number, target->scale, f->memory, to)
+				   : FLOW_E_RANGE;
 	status = decimal_round(number, target->scale, f->memory, to);
 	if (status == FLOW_OK && to->as.decimal->count > (uint32_t)target->precision)
 		status = FLOW_E_RANGE; /* 9.99 to one digit behind the point is 10.0 */
@@ -446,17 +446,29 @@ cast_kernel(const node *n, frame *f, slots s, uint32_t target)
 }
 
 /* Groups of kinds that casts know. */
-enum cast_group { GROUP_ANY, GROUP_NULL, GROUP_BOOL, GROUP_INTEGER, GROUP_REAL, GROUP_STRING, GROUP_BYTES, GROUP_DATE,
-	              GROUP_TIME, GROUP_TIMESTAMP, GROUP_UUID, GROUP_NONE };
+enum cast_group {
+	GROUP_ANY,
+	GROUP_NULL,
+	GROUP_BOOL,
+	GROUP_INTEGER,
+	GROUP_REAL,
+	GROUP_STRING,
+	GROUP_BYTES,
+	GROUP_DATE,
+	GROUP_TIME,
+	GROUP_TIMESTAMP,
+	GROUP_UUID,
+	GROUP_NONE
+};
 
 static enum cast_group
 group_of(uint8_t kind)
 {
-	static const uint8_t groups[] = { GROUP_ANY,    GROUP_NULL,   GROUP_BOOL,      GROUP_INTEGER, GROUP_INTEGER,
-		                              GROUP_INTEGER, GROUP_REAL,  GROUP_REAL,      GROUP_REAL,    GROUP_STRING,
-		                              GROUP_BYTES,  GROUP_BYTES,  GROUP_STRING,    GROUP_DATE,    GROUP_TIME,
-		                              GROUP_TIMESTAMP, GROUP_UUID, GROUP_NONE,     GROUP_NONE,    GROUP_NONE,
-		                              GROUP_ANY };
+	static const uint8_t groups[] = { GROUP_ANY,       GROUP_NULL,  GROUP_BOOL,   GROUP_INTEGER, GROUP_INTEGER,
+									  GROUP_INTEGER,   GROUP_REAL,  GROUP_REAL,   GROUP_REAL,    GROUP_STRING,
+									  GROUP_BYTES,     GROUP_BYTES, GROUP_STRING, GROUP_DATE,    GROUP_TIME,
+									  GROUP_TIMESTAMP, GROUP_UUID,  GROUP_NONE,   GROUP_NONE,    GROUP_NONE,
+									  GROUP_ANY };
 	return kind < FLOW_COUNT(groups) ? (enum cast_group)groups[kind] : GROUP_NONE;
 }
 

@@ -29,7 +29,8 @@ compare_cells(uint8_t op, const flow_value *a, const flow_value *b)
 static flow_status
 no_order(frame *f, const node *n, uint32_t slot, const flow_value *a, const flow_value *b)
 {
-	return slot_fail(f, n, slot, FLOW_E_TYPE, "%s and %s have no order", cell_type_name(a->type), cell_type_name(b->type));
+	return slot_fail(f, n, slot, FLOW_E_TYPE, "%s and %s have no order", cell_type_name(a->type),
+					 cell_type_name(b->type));
 }
 
 static flow_status
@@ -106,12 +107,12 @@ float64_kernel(const node *n, frame *f, slots s, uint32_t target)
 	return FLOW_OK;
 }
 
-/* Filters of the form: field, operator, constant. Slots are written always and counted if they pass, so that nothing depends on a
- * branch that cannot be foreseen. */
+/* Filters of the form: field, operator, constant. Slots are written always and counted if they pass, so that nothing
+ * depends on a branch that cannot be foreseen. */
 #define FIELD_LOOP(cell_type, condition)                                                                               \
 	for (uint32_t i = 0; i < s.count; i++) {                                                                           \
 		uint32_t slot = s.list[i];                                                                                     \
-		const flow_value *v = frame_field(f, slot, field);                                                                \
+		const flow_value *v = frame_field(f, slot, field);                                                             \
 		kept[k] = (uint16_t)slot;                                                                                      \
 		k += (uint32_t)((v->type == cell_type) & (condition));                                                         \
 	}
@@ -120,8 +121,8 @@ float64_kernel(const node *n, frame *f, slots s, uint32_t target)
 static uint8_t
 opposite(uint8_t op)
 {
-	static const uint8_t table[] = { NODE_UNEQUAL, NODE_EQUAL,         NODE_GREATER_EQUAL,
-		                             NODE_GREATER, NODE_LESS_EQUAL, NODE_LESS };
+	static const uint8_t table[] = { NODE_UNEQUAL, NODE_EQUAL,      NODE_GREATER_EQUAL,
+									 NODE_GREATER, NODE_LESS_EQUAL, NODE_LESS };
 	return table[op - NODE_EQUAL];
 }
 
@@ -235,8 +236,8 @@ is_float64(const value_type *type)
 static uint8_t
 mirrored(uint8_t op)
 {
-	static const uint8_t table[] = { NODE_EQUAL,   NODE_UNEQUAL, NODE_GREATER, NODE_GREATER_EQUAL,
-		                             NODE_LESS, NODE_LESS_EQUAL };
+	static const uint8_t table[] = { NODE_EQUAL,         NODE_UNEQUAL, NODE_GREATER,
+									 NODE_GREATER_EQUAL, NODE_LESS,    NODE_LESS_EQUAL };
 	return table[op - NODE_EQUAL];
 }
 
@@ -247,9 +248,9 @@ match_unit(const node *field, node *constant)
 	int64_t number, again;
 	uint8_t unit = field->type.unit, own = constant->constant.unit;
 	if (field->type.kind != constant->type.kind || unit == own ||
-	    (field->type.kind != FLOW_KIND_TIMESTAMP && field->type.kind != FLOW_KIND_TIME) ||
-	    flow_convert_unit(constant->constant.as.int64, own, unit, &number) != FLOW_OK ||
-	    flow_convert_unit(number, unit, own, &again) != FLOW_OK || again != constant->constant.as.int64)
+		(field->type.kind != FLOW_KIND_TIMESTAMP && field->type.kind != FLOW_KIND_TIME) ||
+		flow_convert_unit(constant->constant.as.int64, own, unit, &number) != FLOW_OK ||
+		flow_convert_unit(number, unit, own, &again) != FLOW_OK || again != constant->constant.as.int64)
 		return;
 	constant->constant.as.int64 = number;
 	constant->constant.unit = unit;
@@ -372,7 +373,7 @@ short_set_contains(const node *n, const flow_value *v)
 {
 	for (uint32_t i = 0; i < n->set_count; i++)
 		if (n->set[i].type == FLOW_STRING && n->set[i].size == v->size &&
-		    memcmp(n->set[i].as.text, v->as.text, v->size) == 0)
+			memcmp(n->set[i].as.text, v->as.text, v->size) == 0)
 			return 1;
 	return 0;
 }
@@ -481,7 +482,8 @@ like_row(const node *n, frame *f, uint32_t slot, const flow_value *const *parts,
 flow_status
 like_kernel(const node *n, frame *f, slots s, uint32_t target)
 {
-	operand views[3];
+	static const flow_value nothing = { { 0 }, 0, FLOW_NULL, 0, 0, 0 };
+	operand views[3] = { { &nothing, 0 }, { &nothing, 0 }, { &nothing, 0 } };
 	flow_status status = FLOW_OK;
 	for (uint32_t i = 0; i < n->child_count && status == FLOW_OK; i++)
 		status = operand_read(n->children[i], f, s, target + i, &views[i]);
@@ -490,7 +492,7 @@ like_kernel(const node *n, frame *f, slots s, uint32_t target)
 		uint32_t slot = s.list[i];
 		const flow_value *parts[3];
 		flow_value result;
-		for (uint32_t p = 0; p < n->child_count; p++)
+		for (uint32_t p = 0; p < FLOW_COUNT(parts); p++)
 			parts[p] = &views[p].cells[slot & views[p].mask];
 		status = like_row(n, f, slot, parts, &result);
 		to[slot] = result;

@@ -26,7 +26,8 @@ static const flow_builder_ops arena_builder_ops = {
 };
 
 int
-compiler_start(compiler *c, flow_slice text, const flow_schema *schema, flow_slice place, arena *memory, flow_error *error)
+compiler_start(compiler *c, flow_slice text, const flow_schema *schema, flow_slice place, arena *memory,
+			   flow_error *error)
 {
 	*c = (compiler){ .text = text, .place = place, .schema = schema, .memory = memory, .error = error, .column = 1 };
 	c->constants.memory = memory;
@@ -36,12 +37,12 @@ compiler_start(compiler *c, flow_slice text, const flow_schema *schema, flow_sli
 		return compile_fail(c, FLOW_E_TYPE, 1, "expressions need records, the input is %s", kind_name(schema->kind));
 	if (text.size > TEXT_LIMIT)
 		return compile_fail(c, FLOW_E_LIMIT, 1, "the expression has %llu bytes, at most %u are allowed",
-		                    (unsigned long long)text.size, TEXT_LIMIT);
+							(unsigned long long)text.size, TEXT_LIMIT);
 	uint64_t valid = text_valid_prefix(text);
 	if (valid != text.size)
 		return compile_fail(c, FLOW_E_CONFIG, (uint32_t)text_characters(flow_slice_make(text.data, valid)) + 1,
-		                    "the expression is not valid UTF-8");
-	return lexer_next(c) && lexer_next(c);
+							"the expression is not valid UTF-8");
+	return lexer_skip(c, 2);
 }
 
 int
@@ -57,7 +58,7 @@ compile_fail(compiler *c, flow_status status, uint32_t column, const char *forma
 	va_end(arguments);
 	int place_size = c->place.size > 4096 ? 4096 : (int)c->place.size;
 	error_set(c->error, status, "%.*s%s%s at column %u", place_size, c->place.size == 0 ? "" : c->place.data,
-	          c->place.size == 0 ? "" : ": ", message, column);
+			  c->place.size == 0 ? "" : ": ", message, column);
 	return 0;
 }
 

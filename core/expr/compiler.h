@@ -1,5 +1,6 @@
 /*
- * expr/compiler.h - what the steps of a compilation share: text, schema, memory, and the first error. Internal to this room.
+ * expr/compiler.h - what the steps of a compilation share: text, schema, memory, and the first error. Internal to this
+ * room.
  *
  * Every step returns NULL or 0 on failure; the error is filled then and the column named in it.
  */
@@ -50,14 +51,15 @@ typedef struct compiler {
 } compiler;
 
 int compiler_start(compiler *c, flow_slice text, const flow_schema *schema, flow_slice place, arena *memory,
-                   flow_error *error);
+				   flow_error *error);
 /* Fails the compilation: "place: text at column N". Only the first failure counts. Returns 0. */
 int compile_fail(compiler *c, flow_status status, uint32_t column, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+	__attribute__((format(printf, 4, 5)));
 int compile_out_of_memory(compiler *c);
 
 /* lexer.c: moves on by one token. */
 int lexer_next(compiler *c);
+int lexer_skip(compiler *c, unsigned tokens);
 /* Makes the text from the current token up to (not including) the bracket that closes it one slice; moves behind. */
 int lexer_take_type(compiler *c, flow_slice *type);
 
@@ -89,7 +91,8 @@ typedef struct places {
 
 /* Every `step`-th child from `first`. NULL items: failed. */
 places child_places(compiler *c, node *n, uint32_t first, uint32_t step);
-/* Lets literals take the type of the other operands: numbers beside floats, strings beside dates, times, uuids and enums. */
+/* Lets literals take the type of the other operands: numbers beside floats, strings beside dates, times, uuids and
+ * enums. */
 int adapt_literals(compiler *c, places nodes);
 /* The one type of several values (case, coalesce, greatest): children are cast where needed. */
 int unify_nodes(compiler *c, places nodes, value_type *type);

@@ -37,7 +37,7 @@ split_slots(uint16_t *open, uint32_t *count, const uint16_t *taken, uint32_t tak
 /* Slots where the subject (in `view`) equals the branch's value. */
 static flow_status
 match_subject(const node *branch, frame *f, slots s, uint32_t scratch, const operand *subject, uint16_t *taken,
-              uint32_t *count)
+			  uint32_t *count)
 {
 	operand other;
 	flow_status status = operand_read(branch, f, s, scratch, &other);
@@ -67,7 +67,7 @@ case_kernel(const node *n, frame *f, slots s, uint32_t target)
 		slots rest = { open, count };
 		uint32_t taken_count = 0;
 		status = n->form ? match_subject(condition, f, rest, target + 2, &subject, taken, &taken_count)
-		                 : condition->filter(condition, f, rest, target + 2, 1, taken, &taken_count);
+						 : condition->filter(condition, f, rest, target + 2, 1, taken, &taken_count);
 		if (status == FLOW_OK)
 			status = take_value(n->children[i + 1], f, (slots){ taken, taken_count }, target, target + 2);
 		split_slots(open, &count, taken, taken_count);
@@ -137,7 +137,7 @@ extreme_kernel(const node *n, frame *f, slots s, uint32_t target)
 				continue;
 			if (to[slot].type != FLOW_NULL && value_class_of(v) != value_class_of(&to[slot]))
 				status = slot_fail(f, n, slot, FLOW_E_TYPE, "%s and %s have no order", cell_type_name(v->type),
-				                   cell_type_name(to[slot].type));
+								   cell_type_name(to[slot].type));
 			else if (to[slot].type == FLOW_NULL || value_order(v, &to[slot]) * wanted > 0)
 				to[slot] = *v;
 		}

@@ -10,9 +10,9 @@
 	n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7, n + 8, n + 9, n + 10, n + 11, n + 12, n + 13, n + 14, n + 15
 
 const uint16_t every_slot[BLOCK_ROWS] = { SIXTEEN(0),   SIXTEEN(16),  SIXTEEN(32),  SIXTEEN(48),
-	                                      SIXTEEN(64),  SIXTEEN(80),  SIXTEEN(96),  SIXTEEN(112),
-	                                      SIXTEEN(128), SIXTEEN(144), SIXTEEN(160), SIXTEEN(176),
-	                                      SIXTEEN(192), SIXTEEN(208), SIXTEEN(224), SIXTEEN(240) };
+										  SIXTEEN(64),  SIXTEEN(80),  SIXTEEN(96),  SIXTEEN(112),
+										  SIXTEEN(128), SIXTEEN(144), SIXTEEN(160), SIXTEEN(176),
+										  SIXTEEN(192), SIXTEEN(208), SIXTEEN(224), SIXTEEN(240) };
 
 flow_status
 row_fail(frame *f, flow_status status, const char *format, ...)
@@ -220,8 +220,8 @@ not_filter(const node *n, frame *f, slots s, uint32_t target, int want, uint16_t
 	return child->filter(child, f, s, target, !want, kept, count);
 }
 
-/* Takes one operand of and/or into the result so far; a slot stays open until an operand decides it. Returns the slots that are
- * still open, in `open`. */
+/* Takes one operand of and/or into the result so far; a slot stays open until an operand decides it. Returns the
+ * slots that are still open, in `open`. */
 static flow_status
 logic_step(const node *n, frame *f, const operand *from, flow_value *to, uint16_t *open, uint32_t *count)
 {

@@ -81,7 +81,7 @@ compile_failed(compiler *c)
 
 static flow_status
 expression_compile(flow_slice text, const flow_schema *schema, flow_slice place, flow_expression **expression,
-                   flow_error *error)
+				   flow_error *error)
 {
 	compiler c;
 	*expression = NULL;
@@ -96,8 +96,8 @@ expression_compile(flow_slice text, const flow_schema *schema, flow_slice place,
 static flow_status
 no_such_aggregate(compiler *c, const char *problem)
 {
-	compile_fail(c, FLOW_E_UNSUPPORTED, c->current.column, "%s; there are count(*), count(x), sum(x), avg(x), min(x), max(x)",
-	             problem);
+	compile_fail(c, FLOW_E_UNSUPPORTED, c->current.column,
+				 "%s; there are count(*), count(x), sum(x), avg(x), min(x), max(x)", problem);
 	return compile_failed(c);
 }
 
@@ -128,7 +128,7 @@ compile_aggregate(compiler *c, flow_aggregate_call *call, flow_error *error)
 			call->kind = kind;
 	if (call->kind == 0 || c->ahead.kind != TOKEN_SYMBOL || !flow_slice_is(c->ahead.text, "("))
 		return no_such_aggregate(c, "an aggregate is needed here");
-	if (!lexer_next(c) || !lexer_next(c))
+	if (!lexer_skip(c, 2))
 		return compile_failed(c);
 	if (parser_at_symbol(c, "*"))
 		return compile_star(c, call);
@@ -149,7 +149,7 @@ compile_aggregate(compiler *c, flow_aggregate_call *call, flow_error *error)
 
 static flow_status
 expression_aggregate(flow_slice text, const flow_schema *schema, flow_slice place, flow_aggregate_call *call,
-                     flow_error *error)
+					 flow_error *error)
 {
 	compiler c;
 	call->argument = NULL;
@@ -178,7 +178,7 @@ expression_fields(const flow_expression *expression, uint8_t *used)
 /* Everything but the rows of a block. */
 static flow_status
 frame_start(frame *f, const flow_expression *expression, const flow_batch *batch, flow_builder *memory,
-            flow_status *statuses, flow_slice *reasons, flow_error *error)
+			flow_status *statuses, flow_slice *reasons, flow_error *error)
 {
 	memset(f, 0, offsetof(frame, gathered));
 	f->batch = batch;
@@ -226,8 +226,8 @@ forget_memory(flow_builder *memory, struct mark mark)
 }
 
 static flow_status
-expression_evaluate(const flow_expression *expression, const flow_batch *batch, flow_builder *memory, flow_value *results,
-                    flow_status *statuses, flow_slice *reasons, flow_error *error)
+expression_evaluate(const flow_expression *expression, const flow_batch *batch, flow_builder *memory,
+					flow_value *results, flow_status *statuses, flow_slice *reasons, flow_error *error)
 {
 	frame f;
 	const node *root = expression->root;
@@ -252,7 +252,7 @@ not_a_filter(const flow_expression *expression, flow_error *error)
 	char text[256];
 	expression_print(expression, text, sizeof(text));
 	return error_set(error, FLOW_E_TYPE, "the condition \"%s\" is %s, not bool", text,
-	                 kind_name(expression->root->type.kind));
+					 kind_name(expression->root->type.kind));
 }
 
 static uint32_t
@@ -282,7 +282,7 @@ rows_of_slots(const frame *f, const uint16_t *kept, uint32_t count, uint32_t *ro
 
 static flow_status
 expression_select(const flow_expression *expression, const flow_batch *batch, flow_builder *memory, uint32_t *selection,
-                  uint32_t *count, flow_status *statuses, flow_slice *reasons, flow_error *error)
+				  uint32_t *count, flow_status *statuses, flow_slice *reasons, flow_error *error)
 {
 	frame f;
 	uint16_t kept[BLOCK_ROWS];

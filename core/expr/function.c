@@ -123,9 +123,9 @@ class_accepts_kind(char class, uint8_t kind)
 
 /* 1: the row function can be called; 0: the result is null; -1: an argument has the wrong type. */
 static int
-arguments_fit(const node *n, const flow_value *const *arguments, uint32_t *wrong)
+arguments_fit(const node *n, const flow_value *const *arguments, uint32_t count, uint32_t *wrong)
 {
-	for (uint32_t i = 0; i < n->child_count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		if (arguments[i]->type == FLOW_NULL) {
 			if (n->function->takes_null)
 				continue;
@@ -140,14 +140,14 @@ arguments_fit(const node *n, const flow_value *const *arguments, uint32_t *wrong
 }
 
 static flow_status
-call_row(const node *n, frame *f, uint32_t slot, const flow_value *const *arguments, flow_value *result)
+call_row(const node *n, frame *f, uint32_t slot, const flow_value *const *arguments, uint32_t count, flow_value *result)
 {
 	uint32_t wrong = 0;
-	int fit = arguments_fit(n, arguments, &wrong);
+	int fit = arguments_fit(n, arguments, count, &wrong);
 	*result = flow_null();
 	if (fit < 0)
 		return slot_fail(f, n, slot, FLOW_E_TYPE, "argument %u of %s is %s, not %s", wrong + 1, n->function->name,
-		                 cell_type_name(arguments[wrong]->type), class_name(function_class(n->function, wrong)));
+						 cell_type_name(arguments[wrong]->type), class_name(function_class(n->function, wrong)));
 	flow_status status = fit ? n->function->row(f, n, arguments, result) : FLOW_OK;
 	if (status == FLOW_OK)
 		return FLOW_OK;
@@ -158,17 +158,18 @@ call_row(const node *n, frame *f, uint32_t slot, const flow_value *const *argume
 flow_status
 call_kernel(const node *n, frame *f, slots s, uint32_t target)
 {
-	operand views[ARGUMENT_LIMIT];
+	operand views[ARGUMENT_LIMIT] = { { NULL, 0 } };
 	flow_status status = FLOW_OK;
-	for (uint32_t i = 0; i < n->child_count && status == FLOW_OK; i++)
+	uint32_t count = n->child_count;
+	for (uint32_t i = 0; i < count && status == FLOW_OK; i++)
 		status = operand_hold(n->children[i], f, s, target + 1 + i, &views[i]);
 	flow_value *to = frame_register(f, target);
 	for (uint32_t i = 0; i < s.count && status == FLOW_OK; i++) {
 		const flow_value *arguments[ARGUMENT_LIMIT];
 		uint32_t slot = s.list[i];
-		for (uint32_t a = 0; a < n->child_count; a++)
+		for (uint32_t a = 0; a < count; a++)
 			arguments[a] = &views[a].cells[slot & views[a].mask];
-		status = call_row(n, f, slot, arguments, &to[slot]);
+		status = call_row(n, f, slot, arguments, count, &to[slot]);
 	}
 	return status;
 }

@@ -1,6 +1,6 @@
 /*
- * expr/function.h - the functions of the expression language: one table, from which names are resolved and the reference is
- * written (docs/reference/expressions.md). Internal to this room and its tests.
+ * expr/function.h - the functions of the expression language: one table, from which names are resolved and the
+ * reference is written (docs/reference/expressions.md). Internal to this room and its tests.
  */
 #ifndef EXPR_FUNCTION_H
 #define EXPR_FUNCTION_H
@@ -8,7 +8,8 @@
 #include "expr/compiler.h"
 #include "expr/node.h"
 
-/* The result for one row; arguments have the types of their classes and are not null. On failure row_fail() was called. */
+/* The result for one row; arguments have the types of their classes and are not null. On failure row_fail() was
+ * called. */
 typedef flow_status (*row_function)(frame *f, const node *n, const flow_value *const *arguments, flow_value *result);
 
 struct function {
@@ -16,10 +17,10 @@ struct function {
 	const char *group;     /* heading in the reference */
 	const char *signature; /* for people */
 	const char *doc;
-	const char *example;   /* an expression and, behind " = ", the constant that it is equal to (or "null") */
-	/* One class an argument; the last one stands for all that follow. s string, i int64, n number, f float64 (numbers are
-	 * converted), t date or timestamp, T timestamp, u string that names a unit (literal), c list or map, x string or bytes,
-	 * o anything that can be cast to string, a anything. */
+	const char *example; /* an expression and, behind " = ", the constant that it is equal to (or "null") */
+	/* One class an argument; the last one stands for all that follow. s string, i int64, n number, f float64
+	 * (numbers are converted), t date or timestamp, T timestamp, u string that names a unit (literal), c list or
+	 * map, x string or bytes, o anything that can be cast to string, a anything. */
 	const char *classes;
 	uint32_t minimum;
 	uint32_t maximum;

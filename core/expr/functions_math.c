@@ -123,7 +123,7 @@ round_whole(double number, enum rounding mode)
 static flow_status
 float64_to_scale(frame *f, double number, int32_t scale, enum rounding mode, flow_value *result)
 {
-	flow_value decimal, rounded;
+	flow_value decimal = flow_null(), rounded = flow_null();
 	*result = flow_float64(number);
 	if (!isfinite(number))
 		return FLOW_OK;
@@ -141,19 +141,19 @@ float64_to_scale(frame *f, double number, int32_t scale, enum rounding mode, flo
 static flow_status
 integer_to_scale(frame *f, const flow_value *from, int32_t scale, enum rounding mode, flow_value *result)
 {
-	flow_value decimal, rounded;
+	flow_value decimal = flow_null(), rounded = flow_null();
 	*result = *from;
 	if (scale >= 0)
 		return FLOW_OK;
 	int is_signed = from->type == FLOW_INT64;
 	flow_status status = is_signed ? decimal_from_int64(from->as.int64, f->memory, &decimal)
-	                               : decimal_from_uint64(from->as.uint64, f->memory, &decimal);
+								   : decimal_from_uint64(from->as.uint64, f->memory, &decimal);
 	if (status == FLOW_OK)
 		status = decimal_to_scale(f, decimal.as.decimal, scale, mode, &rounded);
 	if (status != FLOW_OK)
 		return status;
 	status = is_signed ? decimal_to_int64(rounded.as.decimal, &result->as.int64)
-	                   : decimal_to_uint64(rounded.as.decimal, &result->as.uint64);
+					   : decimal_to_uint64(rounded.as.decimal, &result->as.uint64);
 	return status == FLOW_OK ? status : no_fit(f, is_signed ? "int64" : "uint64");
 }
 
@@ -163,7 +163,8 @@ round_row(frame *f, const node *n, const flow_value *const *arguments, flow_valu
 	int64_t scale = n->child_count == 2 ? arguments[1]->as.int64 : 0;
 	enum rounding mode = (enum rounding)n->function->parameter;
 	if (scale > ROUNDING_LIMIT || scale < -ROUNDING_LIMIT)
-		return row_fail(f, FLOW_E_RANGE, "the number of digits must be between -%d and %d", ROUNDING_LIMIT, ROUNDING_LIMIT);
+		return row_fail(f, FLOW_E_RANGE, "the number of digits must be between -%d and %d", ROUNDING_LIMIT,
+						ROUNDING_LIMIT);
 	switch (arguments[0]->type) {
 	case FLOW_DECIMAL:
 		return decimal_to_scale(f, arguments[0]->as.decimal, (int32_t)scale, mode, result);
@@ -218,39 +219,56 @@ type_same(compiler *c, node *n)
 }
 
 #define MATH(function_name, text, description, sample, argument_classes, least, most, function_row, number)            \
-	{ .name = function_name, .group = "Numbers", .signature = text, .doc = description, .example = sample,             \
-	  .classes = argument_classes, .minimum = least, .maximum = most, .type = type_same, .row = function_row,          \
-	  .parameter = number }
+	{                                                                                                                  \
+		.name = function_name, .group = "Numbers", .signature = text, .doc = description, .example = sample,           \
+		.classes = argument_classes, .minimum = least, .maximum = most, .type = type_same, .row = function_row,        \
+		.parameter = number                                                                                            \
+	}
 #define REAL(function_name, text, description, sample, most, function_row, number)                                     \
-	{ .name = function_name, .group = "Numbers", .signature = text, .doc = description, .example = sample,             \
-	  .classes = "f", .minimum = most, .maximum = most, .result = FLOW_KIND_FLOAT64, .row = function_row,              \
-	  .parameter = number }
+	{                                                                                                                  \
+		.name = function_name, .group = "Numbers", .signature = text, .doc = description, .example = sample,           \
+		.classes = "f", .minimum = most, .maximum = most, .result = FLOW_KIND_FLOAT64, .row = function_row,            \
+		.parameter = number                                                                                            \
+	}
 
 /* mod is the operator %; the parser makes it one, and the row here only documents it. */
 const function math_functions[] = {
 	MATH("abs", "abs(x)", "Without its sign. The smallest int64 fails.", "abs(-5) = 5", "n", 1, 1, abs_row, 0),
 	MATH("ceil", "ceil(x)", "The nearest whole number that is not below x.", "ceil(1.2) = 2", "n", 1, 1, round_row,
-	     ROUND_UP),
+		 ROUND_UP),
 	MATH("floor", "floor(x)", "The nearest whole number that is not above x.", "floor(-1.2) = -2", "n", 1, 1, round_row,
-	     ROUND_DOWN),
+		 ROUND_DOWN),
 	MATH("round", "round(x [, digits])",
-	     "To `digits` digits behind the point (none), half away from zero; negative: before the point. Floats are rounded at "
-	     "the digits of their shortest text.",
-	     "round(2.675, 2) = 2.68", "ni", 1, 2, round_row, ROUND_HALF),
+		 "To `digits` digits behind the point (none), half away from zero; negative: before the point. Floats are "
+		 "rounded at "
+		 "the digits of their shortest text.",
+		 "round(2.675, 2) = 2.68", "ni", 1, 2, round_row, ROUND_HALF),
 	MATH("trunc", "trunc(x [, digits])", "Towards zero, to `digits` digits behind the point (none).",
-	     "trunc(-1.29, 1) = -1.2", "ni", 1, 2, round_row, ROUND_TO_ZERO),
-	{ .name = "sign", .group = "Numbers", .signature = "sign(x) -> int64", .doc = "-1, 0 or 1.",
-	  .example = "sign(-0.5) = -1", .classes = "n", .minimum = 1, .maximum = 1, .result = FLOW_KIND_INT64,
+		 "trunc(-1.29, 1) = -1.2", "ni", 1, 2, round_row, ROUND_TO_ZERO),
+	{ .name = "sign",
+	  .group = "Numbers",
+	  .signature = "sign(x) -> int64",
+	  .doc = "-1, 0 or 1.",
+	  .example = "sign(-0.5) = -1",
+	  .classes = "n",
+	  .minimum = 1,
+	  .maximum = 1,
+	  .result = FLOW_KIND_INT64,
 	  .row = sign_row },
-	{ .name = "mod", .group = "Numbers", .signature = "mod(x, y)",
-	  .doc = "x % y: what x / y (without digits behind the point) leaves, with the sign of x.", .example = "mod(-7, 3) = -1",
-	  .classes = "nn", .minimum = 2, .maximum = 2 },
+	{ .name = "mod",
+	  .group = "Numbers",
+	  .signature = "mod(x, y)",
+	  .doc = "x % y: what x / y (without digits behind the point) leaves, with the sign of x.",
+	  .example = "mod(-7, 3) = -1",
+	  .classes = "nn",
+	  .minimum = 2,
+	  .maximum = 2 },
 	REAL("power", "power(x, y) -> float64", "x to the power of y.", "power(2, 10) = 1024", 2, power_row, 0),
-	REAL("sqrt", "sqrt(x) -> float64", "The square root; of a negative number it fails.", "sqrt(2.25) = 1.5", 1, real_row,
-	     REAL_SQRT),
+	REAL("sqrt", "sqrt(x) -> float64", "The square root; of a negative number it fails.", "sqrt(2.25) = 1.5", 1,
+		 real_row, REAL_SQRT),
 	REAL("exp", "exp(x) -> float64", "e to the power of x.", "exp(0) = 1", 1, real_row, REAL_EXP),
 	REAL("ln", "ln(x) -> float64", "The natural logarithm; x must be above zero.", "ln(1) = 0", 1, real_row, REAL_LN),
-	REAL("log10", "log10(x) -> float64", "The logarithm to base 10; x must be above zero.", "log10(1000) = 3", 1, real_row,
-	     REAL_LOG10),
+	REAL("log10", "log10(x) -> float64", "The logarithm to base 10; x must be above zero.", "log10(1000) = 3", 1,
+		 real_row, REAL_LOG10),
 	{ .name = NULL },
 };

@@ -267,7 +267,7 @@ pad_row(frame *f, const node *n, const flow_value *const *arguments, flow_value 
 	if (wanted > STRING_LIMIT)
 		return row_fail(f, FLOW_E_LIMIT, "the result has more than %u bytes", STRING_LIMIT);
 	uint64_t missing = (uint64_t)(wanted - have);
-	char *copy = make_text(f, text.size + missing * 4, &status), *end = copy;
+	char *copy = make_text(f, text.size + 4 * missing, &status), *end = copy;
 	if (copy == NULL)
 		return status;
 	if (n->function->parameter == 0)
@@ -287,7 +287,7 @@ join_row(frame *f, const flow_value *a, const flow_value *b, flow_value *result)
 {
 	if (a->type != b->type || (a->type != FLOW_STRING && a->type != FLOW_BYTES))
 		return row_fail(f, FLOW_E_TYPE, "|| takes two strings or two bytes, not %s and %s", cell_type_name(a->type),
-		                cell_type_name(b->type));
+						cell_type_name(b->type));
 	flow_status status;
 	char *text = make_text(f, (uint64_t)a->size + b->size, &status);
 	if (text == NULL)
@@ -324,56 +324,66 @@ concat_kernel(const node *n, frame *f, slots s, uint32_t target)
 
 /* Rows of the table below. */
 #define TEXT(function_name, text, description, sample, argument_classes, least, most, kind, function_row, number)      \
-	{ .name = function_name, .group = "Strings", .signature = text, .doc = description, .example = sample,             \
-	  .classes = argument_classes, .minimum = least, .maximum = most, .result = kind, .row = function_row,             \
-	  .parameter = number }
+	{                                                                                                                  \
+		.name = function_name, .group = "Strings", .signature = text, .doc = description, .example = sample,           \
+		.classes = argument_classes, .minimum = least, .maximum = most, .result = kind, .row = function_row,           \
+		.parameter = number                                                                                            \
+	}
 
 const function text_functions[] = {
-	TEXT("length", "length(s) -> int64", "Characters of a string, bytes of a bytes value.", "length('Grüße') = 5", "x", 1, 1,
-	     FLOW_KIND_INT64, length_row, 0),
-	TEXT("byte_length", "byte_length(s) -> int64", "Bytes of a string or bytes value.", "byte_length('Grüße') = 7", "x", 1,
-	     1, FLOW_KIND_INT64, length_row, 1),
+	TEXT("length", "length(s) -> int64", "Characters of a string, bytes of a bytes value.", "length('Grüße') = 5", "x",
+		 1, 1, FLOW_KIND_INT64, length_row, 0),
+	TEXT("byte_length", "byte_length(s) -> int64", "Bytes of a string or bytes value.", "byte_length('Grüße') = 7", "x",
+		 1, 1, FLOW_KIND_INT64, length_row, 1),
 	TEXT("lower", "lower(s) -> string", "ASCII letters in lower case; all others stay as they are.",
-	     "lower('ÄBc') = 'Äbc'", "s", 1, 1, FLOW_KIND_STRING, case_row, 0),
+		 "lower('ÄBc') = 'Äbc'", "s", 1, 1, FLOW_KIND_STRING, case_row, 0),
 	TEXT("upper", "upper(s) -> string", "ASCII letters in upper case; all others stay as they are.",
-	     "upper('abc') = 'ABC'", "s", 1, 1, FLOW_KIND_STRING, case_row, 1),
+		 "upper('abc') = 'ABC'", "s", 1, 1, FLOW_KIND_STRING, case_row, 1),
 	TEXT("trim", "trim(s [, characters]) -> string", "Without blanks, or without any of the characters, at both ends.",
-	     "trim('xxaxx', 'x') = 'a'", "ss", 1, 2, FLOW_KIND_STRING, trim_row, 3),
+		 "trim('xxaxx', 'x') = 'a'", "ss", 1, 2, FLOW_KIND_STRING, trim_row, 3),
 	TEXT("ltrim", "ltrim(s [, characters]) -> string", "The same at the start.", "ltrim('  a ') = 'a '", "ss", 1, 2,
-	     FLOW_KIND_STRING, trim_row, 1),
+		 FLOW_KIND_STRING, trim_row, 1),
 	TEXT("rtrim", "rtrim(s [, characters]) -> string", "The same at the end.", "rtrim(' a  ') = ' a'", "ss", 1, 2,
-	     FLOW_KIND_STRING, trim_row, 2),
+		 FLOW_KIND_STRING, trim_row, 2),
 	TEXT("substr", "substr(s, start [, length]) -> string",
-	     "The characters from `start`, counted from 1. Positions before 1 count but hold nothing. A negative length fails.",
-	     "substr('abcdef', 2, 3) = 'bcd'", "sii", 2, 3, FLOW_KIND_STRING, substr_row, 0),
-	TEXT("substring", "substring(s, start [, length]) -> string", "The same as substr.", "substring('abc', 2) = 'bc'", "sii",
-	     2, 3, FLOW_KIND_STRING, substr_row, 0),
+		 "The characters from `start`, counted from 1. Positions before 1 count but hold nothing. A negative length "
+		 "fails.",
+		 "substr('abcdef', 2, 3) = 'bcd'", "sii", 2, 3, FLOW_KIND_STRING, substr_row, 0),
+	TEXT("substring", "substring(s, start [, length]) -> string", "The same as substr.", "substring('abc', 2) = 'bc'",
+		 "sii", 2, 3, FLOW_KIND_STRING, substr_row, 0),
 	TEXT("position", "position(part in s) -> int64",
-	     "Position of the first character of `part` in s, from 1; 0: not there. position(part, s) is the same.",
-	     "position('c' in 'abc') = 3", "ss", 2, 2, FLOW_KIND_INT64, position_row, 0),
+		 "Position of the first character of `part` in s, from 1; 0: not there. position(part, s) is the same.",
+		 "position('c' in 'abc') = 3", "ss", 2, 2, FLOW_KIND_INT64, position_row, 0),
 	TEXT("replace", "replace(s, part, other) -> string", "Every `part` in s replaced; an empty part is nowhere.",
-	     "replace('a-b-c', '-', '') = 'abc'", "sss", 3, 3, FLOW_KIND_STRING, replace_row, 0),
+		 "replace('a-b-c', '-', '') = 'abc'", "sss", 3, 3, FLOW_KIND_STRING, replace_row, 0),
 	TEXT("split_part", "split_part(s, mark, number) -> string",
-	     "The part with the number, from 1, or from -1 at the end, where s is split at each mark; '' if there is none.",
-	     "split_part('a,b,c', ',', -1) = 'c'", "ssi", 3, 3, FLOW_KIND_STRING, split_part_row, 0),
-	TEXT("starts_with", "starts_with(s, part) -> bool", "Does s start with part?", "starts_with('abc', 'ab') = true", "ss",
-	     2, 2, FLOW_KIND_BOOL, has_row, 0),
-	TEXT("ends_with", "ends_with(s, part) -> bool", "Does s end with part?", "ends_with('abc', 'ab') = false", "ss", 2, 2,
-	     FLOW_KIND_BOOL, has_row, 1),
+		 "The part with the number, from 1, or from -1 at the end, where s is split at each mark; '' if there is none.",
+		 "split_part('a,b,c', ',', -1) = 'c'", "ssi", 3, 3, FLOW_KIND_STRING, split_part_row, 0),
+	TEXT("starts_with", "starts_with(s, part) -> bool", "Does s start with part?", "starts_with('abc', 'ab') = true",
+		 "ss", 2, 2, FLOW_KIND_BOOL, has_row, 0),
+	TEXT("ends_with", "ends_with(s, part) -> bool", "Does s end with part?", "ends_with('abc', 'ab') = false", "ss", 2,
+		 2, FLOW_KIND_BOOL, has_row, 1),
 	TEXT("contains", "contains(s, part) -> bool", "Does part stand in s?", "contains('abc', 'b') = true", "ss", 2, 2,
-	     FLOW_KIND_BOOL, has_row, 2),
-	{ .name = "concat", .group = "Strings", .signature = "concat(x, ...) -> string",
+		 FLOW_KIND_BOOL, has_row, 2),
+	{ .name = "concat",
+	  .group = "Strings",
+	  .signature = "concat(x, ...) -> string",
 	  .doc = "The texts of all arguments, as cast gives them; nulls are left out.",
-	  .example = "concat('a', null, 1) = 'a1'", .classes = "o", .minimum = 1, .maximum = ARGUMENT_LIMIT,
-	  .result = FLOW_KIND_STRING, .takes_null = 1, .row = concat_row },
+	  .example = "concat('a', null, 1) = 'a1'",
+	  .classes = "o",
+	  .minimum = 1,
+	  .maximum = ARGUMENT_LIMIT,
+	  .result = FLOW_KIND_STRING,
+	  .takes_null = 1,
+	  .row = concat_row },
 	TEXT("left", "left(s, n) -> string", "The first n characters; negative: all but the last -n.",
-	     "left('abc', -1) = 'ab'", "si", 2, 2, FLOW_KIND_STRING, side_row, 0),
+		 "left('abc', -1) = 'ab'", "si", 2, 2, FLOW_KIND_STRING, side_row, 0),
 	TEXT("right", "right(s, n) -> string", "The last n characters; negative: all but the first -n.",
-	     "right('abc', 2) = 'bc'", "si", 2, 2, FLOW_KIND_STRING, side_row, 1),
+		 "right('abc', 2) = 'bc'", "si", 2, 2, FLOW_KIND_STRING, side_row, 1),
 	TEXT("lpad", "lpad(s, n [, fill]) -> string",
-	     "Filled up to n characters at the start, with blanks or with `fill`; cut to n if s is longer.",
-	     "lpad('7', 3, '0') = '007'", "sis", 2, 3, FLOW_KIND_STRING, pad_row, 0),
+		 "Filled up to n characters at the start, with blanks or with `fill`; cut to n if s is longer.",
+		 "lpad('7', 3, '0') = '007'", "sis", 2, 3, FLOW_KIND_STRING, pad_row, 0),
 	TEXT("rpad", "rpad(s, n [, fill]) -> string", "The same at the end.", "rpad('7', 3, '-') = '7--'", "sis", 2, 3,
-	     FLOW_KIND_STRING, pad_row, 1),
+		 FLOW_KIND_STRING, pad_row, 1),
 	{ .name = NULL },
 };

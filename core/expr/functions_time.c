@@ -1,17 +1,32 @@
-/* Functions of dates and timestamps. All of it is calendar arithmetic without time zones: a zoned timestamp is seen in UTC. */
+/* Functions of dates and timestamps. All of it is calendar arithmetic without time zones: a zoned timestamp is seen
+ * in UTC. */
 #include <strings.h>
 
 #include "base/clock.h"
 #include "expr/function.h"
 #include "flow_sdk/time.h"
 
-enum time_unit { UNIT_MICROSECOND, UNIT_MILLISECOND, UNIT_SECOND, UNIT_MINUTE, UNIT_HOUR, UNIT_DAY, UNIT_WEEK, UNIT_MONTH,
-	             UNIT_QUARTER, UNIT_YEAR, UNIT_DOW, UNIT_DOY, UNIT_EPOCH, UNIT_NONE };
+enum time_unit {
+	UNIT_MICROSECOND,
+	UNIT_MILLISECOND,
+	UNIT_SECOND,
+	UNIT_MINUTE,
+	UNIT_HOUR,
+	UNIT_DAY,
+	UNIT_WEEK,
+	UNIT_MONTH,
+	UNIT_QUARTER,
+	UNIT_YEAR,
+	UNIT_DOW,
+	UNIT_DOY,
+	UNIT_EPOCH,
+	UNIT_NONE
+};
 
 #define DAY_SECONDS 86400
 
-static const char *const unit_names[] = { "microsecond", "millisecond", "second", "minute", "hour", "day", "week",
-	                                      "month", "quarter", "year", "dow", "doy", "epoch" };
+static const char *const unit_names[] = { "microsecond", "millisecond", "second", "minute", "hour", "day",  "week",
+										  "month",       "quarter",     "year",   "dow",    "doy",  "epoch" };
 
 static int64_t
 floor_divide(int64_t number, int64_t divisor)
@@ -219,10 +234,11 @@ literal_unit(compiler *c, const node *argument)
 	for (uint32_t i = 0; i < FLOW_COUNT(unit_names); i++)
 		if (strlen(unit_names[i]) == text.size && strncasecmp(unit_names[i], text.data, text.size) == 0)
 			return (enum time_unit)i;
-	compile_fail(c, FLOW_E_CONFIG, argument->column,
-	             "unknown unit '%.*s': there are microsecond, millisecond, second, minute, hour, day, week, month, quarter, "
-	             "year; to extract also dow, doy, epoch",
-	             text.size > 40 ? 40 : (int)text.size, text.data);
+	compile_fail(
+		c, FLOW_E_CONFIG, argument->column,
+		"unknown unit '%.*s': there are microsecond, millisecond, second, minute, hour, day, week, month, quarter, "
+		"year; to extract also dow, doy, epoch",
+		text.size > 40 ? 40 : (int)text.size, text.data);
 	return UNIT_NONE;
 }
 
@@ -258,7 +274,7 @@ epoch_unit(compiler *c, node *n)
 	for (uint32_t i = 0; i < FLOW_COUNT(names); i++) {
 		n->index = 3 * i;
 		if (unit->folded && unit->constant.type == FLOW_STRING &&
-		    flow_slice_is(flow_value_slice(&unit->constant), names[i]))
+			flow_slice_is(flow_value_slice(&unit->constant), names[i]))
 			return 1;
 	}
 	return compile_fail(c, FLOW_E_CONFIG, unit->column, "the unit must be 's', 'ms', 'us' or 'ns'");
@@ -291,28 +307,36 @@ type_now(compiler *c, node *n)
 }
 
 #define PART(function_name, description, sample, unit)                                                                 \
-	{ .name = function_name, .group = "Dates and times", .signature = function_name "(t) -> int64", .doc = description, \
-	  .example = sample, .classes = "t", .minimum = 1, .maximum = 1, .result = FLOW_KIND_INT64, .row = part_row,       \
-	  .parameter = unit }
+	{                                                                                                                  \
+		.name = function_name, .group = "Dates and times", .signature = function_name "(t) -> int64",                  \
+		.doc = description, .example = sample, .classes = "t", .minimum = 1, .maximum = 1, .result = FLOW_KIND_INT64,  \
+		.row = part_row, .parameter = unit                                                                             \
+	}
 #define TIME(function_name, text, description, sample, argument_classes, least, most, rule, function_row)              \
-	{ .name = function_name, .group = "Dates and times", .signature = text, .doc = description, .example = sample,     \
-	  .classes = argument_classes, .minimum = least, .maximum = most, .type = rule, .row = function_row }
+	{                                                                                                                  \
+		.name = function_name, .group = "Dates and times", .signature = text, .doc = description, .example = sample,   \
+		.classes = argument_classes, .minimum = least, .maximum = most, .type = rule, .row = function_row              \
+	}
 
 const function time_functions[] = {
 	TIME("now", "now() -> timestamp",
-	     "Processing time: the clock's time, read once for each batch, so that all its rows see the same. It makes results "
-	     "depend on when the job runs.",
-	     "now() >= timestamp '2024-01-01T00:00:00Z' = true", "", 0, 0, type_now, now_row),
+		 "Processing time: the clock's time, read once for each batch, so that all its rows see the same. It makes "
+		 "results "
+		 "depend on when the job runs.",
+		 "now() >= timestamp '2024-01-01T00:00:00Z' = true", "", 0, 0, type_now, now_row),
 	TIME("date_trunc", "date_trunc(unit, t)",
-	     "Cut to the start of its microsecond, millisecond, second, minute, hour, day, week (Monday), month, quarter or year. "
-	     "The type stays.",
-	     "date_trunc('hour', timestamp '2013-01-01T10:59:00Z') = timestamp '2013-01-01T10:00:00Z'", "ut", 2, 2,
-	     type_date_trunc, date_trunc_row),
+		 "Cut to the start of its microsecond, millisecond, second, minute, hour, day, week (Monday), month, quarter "
+		 "or year. "
+		 "The type stays.",
+		 "date_trunc('hour', timestamp '2013-01-01T10:59:00Z') = timestamp '2013-01-01T10:00:00Z'", "ut", 2, 2,
+		 type_date_trunc, date_trunc_row),
 	TIME("extract", "extract(unit from t) -> int64",
-	     "A part of a date or timestamp: one of the units of date_trunc (week: ISO number), dow (1 Monday to 7 Sunday), doy (day "
-	     "of the year), epoch (seconds since 1970, rounded down). second is whole; millisecond and microsecond are those "
-	     "within the second. extract('unit', t) is the same.",
-	     "extract(dow from date '2013-01-01') = 2", "ut", 2, 2, type_extract, extract_row),
+		 "A part of a date or timestamp: one of the units of date_trunc (week: ISO number), dow (1 Monday to 7 "
+		 "Sunday), doy (day "
+		 "of the year), epoch (seconds since 1970, rounded down). second is whole; millisecond and microsecond are "
+		 "those "
+		 "within the second. extract('unit', t) is the same.",
+		 "extract(dow from date '2013-01-01') = 2", "ut", 2, 2, type_extract, extract_row),
 	PART("year", "The year.", "year(date '2013-02-03') = 2013", UNIT_YEAR),
 	PART("quarter", "The quarter, 1 to 4.", "quarter(date '2013-05-03') = 2", UNIT_QUARTER),
 	PART("month", "The month, 1 to 12.", "month(date '2013-02-03') = 2", UNIT_MONTH),
@@ -322,10 +346,12 @@ const function time_functions[] = {
 	PART("minute", "The minute, 0 to 59.", "minute(timestamp '2013-01-01T10:59:30Z') = 59", UNIT_MINUTE),
 	PART("second", "The whole second, 0 to 59.", "second(timestamp '2013-01-01T10:59:30.9Z') = 30", UNIT_SECOND),
 	TIME("to_timestamp", "to_timestamp(n [, unit]) -> timestamp",
-	     "The instant n milliseconds after 1970-01-01T00:00:00Z; unit: 's', 'ms', 'us' or 'ns', which is the result's unit too.",
-	     "to_timestamp(1500, 'ms') = timestamp '1970-01-01T00:00:01.5Z'", "iu", 1, 2, type_to_timestamp, to_timestamp_row),
+		 "The instant n milliseconds after 1970-01-01T00:00:00Z; unit: 's', 'ms', 'us' or 'ns', which is the result's "
+		 "unit too.",
+		 "to_timestamp(1500, 'ms') = timestamp '1970-01-01T00:00:01.5Z'", "iu", 1, 2, type_to_timestamp,
+		 to_timestamp_row),
 	TIME("to_epoch", "to_epoch(t [, unit]) -> int64",
-	     "Milliseconds since 1970-01-01T00:00:00Z, or in the unit 's', 'ms', 'us' or 'ns'; rounded down.",
-	     "to_epoch(timestamp '1970-01-01T00:00:01.5Z') = 1500", "Tu", 1, 2, type_to_epoch, to_epoch_row),
+		 "Milliseconds since 1970-01-01T00:00:00Z, or in the unit 's', 'ms', 'us' or 'ns'; rounded down.",
+		 "to_epoch(timestamp '1970-01-01T00:00:01.5Z') = 1500", "Tu", 1, 2, type_to_epoch, to_epoch_row),
 	{ .name = NULL },
 };

@@ -41,7 +41,8 @@ static int
 read_quoted(compiler *c, token *t, char quote)
 {
 	uint64_t end = c->offset + 1;
-	while (end < c->text.size && (c->text.data[end] != quote || (end + 1 < c->text.size && c->text.data[end + 1] == quote)))
+	while (end < c->text.size &&
+		   (c->text.data[end] != quote || (end + 1 < c->text.size && c->text.data[end + 1] == quote)))
 		end += c->text.data[end] == quote ? 2 : 1;
 	char *copy = arena_allocate(c->memory, end - c->offset);
 	if (copy == NULL)
@@ -58,7 +59,8 @@ read_quoted(compiler *c, token *t, char quote)
 		copy[size++] = character;
 		advance(c, character == quote ? 2 : 1);
 	}
-	return compile_fail(c, FLOW_E_CONFIG, t->column, "the %s has no closing %c", quote == '\'' ? "string" : "name", quote);
+	return compile_fail(c, FLOW_E_CONFIG, t->column, "the %s has no closing %c", quote == '\'' ? "string" : "name",
+						quote);
 }
 
 static int
@@ -118,8 +120,8 @@ read_number(compiler *c, token *t)
 static int
 read_symbol(compiler *c, token *t)
 {
-	static const char *const symbols[] = { "<>", "!=", "<=", ">=", "||", "+", "-", "*", "/", "%", "=",
-		                                   "<",  ">",  "(",  ")",  "[",  "]", ",", "." };
+	static const char *const symbols[] = { "<>", "!=", "<=", ">=", "||", "+", "-", "*", "/", "%",
+										   "=",  "<",  ">",  "(",  ")",  "[", "]", ",", "." };
 	for (size_t i = 0; i < FLOW_COUNT(symbols); i++) {
 		size_t size = strlen(symbols[i]);
 		if (c->text.size - c->offset >= size && memcmp(c->text.data + c->offset, symbols[i], size) == 0) {
@@ -134,7 +136,7 @@ read_symbol(compiler *c, token *t)
 		return compile_fail(c, FLOW_E_CONFIG, t->column, "byte 0x%02x does not belong into an expression", character);
 	const char *hint = character == '&' ? "; write: and" : character == '!' ? "; write: not, or <>" : "";
 	return compile_fail(c, FLOW_E_CONFIG, t->column, "character '%c' does not belong into an expression%s", character,
-	                    hint);
+						hint);
 }
 
 static int
@@ -174,6 +176,14 @@ lexer_next(compiler *c)
 		return 0;
 	c->ahead.end = c->offset;
 	return 1;
+}
+
+int
+lexer_skip(compiler *c, unsigned tokens)
+{
+	while (tokens > 0 && lexer_next(c))
+		tokens--;
+	return tokens == 0;
 }
 
 int

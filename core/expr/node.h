@@ -1,12 +1,12 @@
 /*
  * expr/node.h - the tree that an expression compiles to, and the frame that it is evaluated in. Internal to this room.
  *
- * A node is parsed, then typed: typing resolves names, checks kinds, folds constants and chooses the node's kernel. A kernel
- * evaluates its node for the chosen slots of one block of rows at once, into a register: an array of cells, one a slot. A kernel
- * that is given register r may use r and all above it, and leaves its result in r.
+ * A node is parsed, then typed: typing resolves names, checks kinds, folds constants and chooses the node's kernel. A
+ * kernel evaluates its node for the chosen slots of one block of rows at once, into a register: an array of cells, one
+ * a slot. A kernel that is given register r may use r and all above it, and leaves its result in r.
  *
- * Ownership: nodes and constants live in the expression's arena. Threads: a compiled tree is immutable and may be evaluated by any
- * number of threads; a frame belongs to one call.
+ * Ownership: nodes and constants live in the expression's arena. Threads: a compiled tree is immutable and may be
+ * evaluated by any number of threads; a frame belongs to one call.
  */
 #ifndef EXPR_NODE_H
 #define EXPR_NODE_H
@@ -18,12 +18,12 @@
 #include "flow/expression.h"
 #include "flow/schema.h"
 
-#define BLOCK_ROWS 256u      /* rows that are evaluated at once: registers of 4 KiB stay in the nearest cache */
-#define DEPTH_LIMIT 200u     /* of the tree, and of parentheses in the text */
-#define REGISTER_LIMIT 1024u /* what the deepest permitted evaluation may need */
-#define ARGUMENT_LIMIT 64u   /* of one function call */
-#define TEXT_LIMIT 65536u    /* bytes of an expression */
-#define STRING_LIMIT (16u * 1024 * 1024) /* bytes of a string that a function makes */
+#define BLOCK_ROWS 256u        /* rows that are evaluated at once: registers of 4 KiB stay in the nearest cache */
+#define DEPTH_LIMIT 200u       /* of the tree, and of parentheses in the text */
+#define REGISTER_LIMIT 1024u   /* what the deepest permitted evaluation may need */
+#define ARGUMENT_LIMIT 64u     /* of one function call */
+#define TEXT_LIMIT 65536u      /* bytes of an expression */
+#define STRING_LIMIT 16777216u /* bytes of a string that a function makes */
 
 enum node_op {
 	NODE_CONSTANT,
@@ -77,20 +77,21 @@ typedef struct slots {
 } slots;
 
 typedef flow_status (*kernel)(const node *n, frame *f, slots s, uint32_t target);
-/* Writes the slots where the node is `want` (1 true, 0 false; null is neither) to `kept`, which may be the list of `s`. */
+/* Writes the slots where the node is `want` (1 true, 0 false; null is neither) to `kept`, which may be the list of
+ * `s`. */
 typedef flow_status (*filter_kernel)(const node *n, frame *f, slots s, uint32_t target, int want, uint16_t *kept,
-                                     uint32_t *count);
+									 uint32_t *count);
 
 struct node {
 	uint8_t op;
-	uint8_t form;     /* NODE_IS: IS_*; NODE_CASE: 1 = has a subject */
-	uint8_t negated;  /* not in, not like, not between, is not */
+	uint8_t form;      /* NODE_IS: IS_*; NODE_CASE: 1 = has a subject */
+	uint8_t negated;   /* not in, not like, not between, is not */
 	uint8_t otherwise; /* NODE_CASE: has an else */
-	uint8_t implicit; /* NODE_CAST that typing added */
-	uint8_t attempt;  /* NODE_CAST: try_cast */
-	uint8_t literal;  /* NODE_CONSTANT as written, which may take the type of what it stands beside */
-	uint8_t folded;   /* `constant` holds the value */
-	uint32_t column;  /* 1-based, in characters */
+	uint8_t implicit;  /* NODE_CAST that typing added */
+	uint8_t attempt;   /* NODE_CAST: try_cast */
+	uint8_t literal;   /* NODE_CONSTANT as written, which may take the type of what it stands beside */
+	uint8_t folded;    /* `constant` holds the value */
+	uint32_t column;   /* 1-based, in characters */
 	uint32_t depth;
 	uint32_t registers;
 	uint32_t child_count;
@@ -113,10 +114,10 @@ struct frame {
 	const flow_batch *batch;
 	flow_builder *memory;
 	flow_value *registers;
-	uint32_t stride; /* cells of a register */
-	uint32_t first;  /* the block's first row, counted among the selected ones */
-	uint32_t count;  /* slots in this block */
-	uint32_t fields; /* of the input */
+	uint32_t stride;               /* cells of a register */
+	uint32_t first;                /* the block's first row, counted among the selected ones */
+	uint32_t count;                /* slots in this block */
+	uint32_t fields;               /* of the input */
 	const flow_value *values;      /* the rows of this block, one a slot */
 	const flow_value *null_record; /* stands for rows without a value */
 	flow_status *statuses;         /* as in flow_expressions.evaluate */
@@ -162,9 +163,10 @@ flow_status operand_read(const node *n, frame *f, slots s, uint32_t target, oper
 /* The same, for results that may point into the operand: constants are copied into the builder's memory first. */
 flow_status operand_hold(const node *n, frame *f, slots s, uint32_t target, operand *view);
 
-/* A row fails: its result becomes null. FLOW_OK: go on with the next one; else the whole call fails with that status. */
+/* A row fails: its result becomes null. FLOW_OK: go on with the next one; else the whole call fails with that
+ * status. */
 flow_status slot_fail(frame *f, const node *n, uint32_t slot, flow_status status, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+	__attribute__((format(printf, 5, 6)));
 /* For row functions: keeps the text for the caller's slot_fail and returns `status`. */
 flow_status row_fail(frame *f, flow_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -14,9 +14,9 @@
 enum value_class
 value_class_of(const flow_value *v)
 {
-	static const uint8_t classes[] = { CLASS_NULL,   CLASS_BOOL,   CLASS_NUMBER, CLASS_NUMBER, CLASS_NUMBER,
-		                               CLASS_NUMBER, CLASS_STRING, CLASS_BYTES,  CLASS_INSTANT, CLASS_TIME,
-		                               CLASS_INSTANT, CLASS_UUID,  CLASS_LIST,   CLASS_MAP,    CLASS_RECORD };
+	static const uint8_t classes[] = { CLASS_NULL,    CLASS_BOOL,   CLASS_NUMBER, CLASS_NUMBER,  CLASS_NUMBER,
+									   CLASS_NUMBER,  CLASS_STRING, CLASS_BYTES,  CLASS_INSTANT, CLASS_TIME,
+									   CLASS_INSTANT, CLASS_UUID,   CLASS_LIST,   CLASS_MAP,     CLASS_RECORD };
 	return v->type < FLOW_COUNT(classes) ? (enum value_class)classes[v->type] : CLASS_NULL;
 }
 

@@ -1,5 +1,6 @@
-/* Tokens to a tree: precedence climbing. From weak to strong: or; and; not; comparisons, is, in, like, between; ||; + -; * / %;
- * signs; member access. */
+/* Tokens to a tree: precedence climbing. From weak to strong: or; and; not; comparisons, is, in, like, between; ||;
+ * + -; * / %; signs; member access. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/decimal.h"
@@ -46,7 +47,7 @@ unexpected(compiler *c, const char *wanted)
 		return compile_fail(c, FLOW_E_CONFIG, c->current.column, "the expression ends where %s is expected", wanted);
 	int size = c->current.end - c->current.start > 40 ? 40 : (int)(c->current.end - c->current.start);
 	return compile_fail(c, FLOW_E_CONFIG, c->current.column, "\"%.*s\" stands where %s is expected", size,
-	                    c->text.data + c->current.start, wanted);
+						c->text.data + c->current.start, wanted);
 }
 
 static int
@@ -54,9 +55,8 @@ skip_symbol(compiler *c, const char *symbol)
 {
 	if (parser_at_symbol(c, symbol))
 		return lexer_next(c);
-	char wanted[8] = "\"";
-	strncat(wanted, symbol, 4);
-	strcat(wanted, "\"");
+	char wanted[8];
+	snprintf(wanted, sizeof(wanted), "\"%s\"", symbol);
 	return unexpected(c, wanted);
 }
 
@@ -85,7 +85,7 @@ node *
 node_create(compiler *c, uint8_t op, uint32_t column, node **children, uint32_t count)
 {
 	node *n = arena_allocate_zeroed(c->memory, sizeof(*n));
-	node **copy = count == 0 ? NULL : arena_allocate(c->memory, count * sizeof(*copy));
+	node **copy = count == 0 ? NULL : arena_allocate(c->memory, count * sizeof(void *));
 	if (n == NULL || (count != 0 && copy == NULL)) {
 		compile_out_of_memory(c);
 		return NULL;
@@ -130,11 +130,11 @@ list_add(compiler *c, struct node_list *list, node *n)
 		return 0;
 	if (list->count == list->capacity) {
 		uint32_t capacity = list->capacity == 0 ? 4 : 2 * list->capacity;
-		node **items = arena_allocate(c->memory, capacity * sizeof(*items));
+		node **items = arena_allocate(c->memory, capacity * sizeof(void *));
 		if (items == NULL)
 			return compile_out_of_memory(c);
 		if (list->count != 0)
-			memcpy(items, list->items, list->count * sizeof(*items));
+			memcpy(items, list->items, list->count * sizeof(void *));
 		list->items = items;
 		list->capacity = capacity;
 	}
@@ -161,8 +161,8 @@ number_create(compiler *c, flow_slice text, uint32_t column)
 	if (status == FLOW_E_MEMORY)
 		compile_out_of_memory(c);
 	else if (status != FLOW_OK)
-		compile_fail(c, status, column, "number \"%.*s\" is too large or too long", text.size > 40 ? 40 : (int)text.size,
-		             text.data);
+		compile_fail(c, status, column, "number \"%.*s\" is too large or too long",
+					 text.size > 40 ? 40 : (int)text.size, text.data);
 	return status != FLOW_OK ? NULL : constant_create(c, column, value, type);
 }
 
@@ -191,7 +191,7 @@ text_constant(compiler *c, uint8_t kind)
 	if (c->current.text.size > UINT32_MAX)
 		return NULL;
 	flow_value value = flow_text(kind == FLOW_KIND_STRING ? FLOW_STRING : FLOW_BYTES, c->current.text.data,
-	                             (uint32_t)c->current.text.size);
+								 (uint32_t)c->current.text.size);
 	node *n = constant_create(c, c->current.column, value, (value_type){ .kind = kind });
 	return n != NULL && lexer_next(c) ? n : NULL;
 }
@@ -199,7 +199,8 @@ text_constant(compiler *c, uint8_t kind)
 static node *
 word_constant(compiler *c, flow_value value, uint8_t kind)
 {
-	node *n = constant_create(c, c->current.column, value, (value_type){ .kind = kind, .nullable = kind == FLOW_KIND_NULL });
+	node *n =
+		constant_create(c, c->current.column, value, (value_type){ .kind = kind, .nullable = kind == FLOW_KIND_NULL });
 	return n != NULL && lexer_next(c) ? n : NULL;
 }
 
@@ -242,14 +243,14 @@ parse_typed_literal(compiler *c)
 	}
 	if (status != FLOW_OK) {
 		compile_fail(c, FLOW_E_CONFIG, column, "'%.*s' is not a %.*s", text.size > 60 ? 60 : (int)text.size, text.data,
-		             (int)word.size, word.data);
+					 (int)word.size, word.data);
 		return NULL;
 	}
 	type.unit = value.unit;
 	node *n = constant_create(c, c->current.column, value, type);
 	if (n != NULL)
 		n->literal = 0;
-	return n != NULL && lexer_next(c) && lexer_next(c) ? n : NULL;
+	return n != NULL && lexer_skip(c, 2) ? n : NULL;
 }
 
 /* [else] end */
@@ -283,7 +284,7 @@ parse_case(compiler *c)
 	}
 	while (parser_at_word(c, "when")) {
 		if (!lexer_next(c) || !list_add(c, &parts, parse_level(c, WEAKEST)) || !skip_word(c, "then") ||
-		    !list_add(c, &parts, parse_level(c, WEAKEST)))
+			!list_add(c, &parts, parse_level(c, WEAKEST)))
 			return NULL;
 	}
 	return finish_case(c, &parts, column, subject);
@@ -301,7 +302,7 @@ parse_cast(compiler *c, int attempt)
 {
 	uint32_t column = c->current.column;
 	flow_slice text;
-	if (!lexer_next(c) || !lexer_next(c))
+	if (!lexer_skip(c, 2))
 		return NULL;
 	node *inner = parse_level(c, WEAKEST);
 	if (inner == NULL || !skip_word(c, "as"))
@@ -313,7 +314,7 @@ parse_cast(compiler *c, int attempt)
 	const flow_schema *target = schema_parse_type(text, &reason);
 	if (target == NULL) {
 		compile_fail(c, reason.status == FLOW_E_MEMORY ? FLOW_E_MEMORY : FLOW_E_CONFIG, type_column, "%s",
-		             error_message(&reason));
+					 error_message(&reason));
 		error_clear(&reason);
 		return NULL;
 	}
@@ -335,10 +336,10 @@ parse_special_arguments(compiler *c, flow_slice name, struct node_list *argument
 {
 	*done = 0;
 	if (word_is(name, "extract") && c->current.kind == TOKEN_NAME && c->ahead.kind == TOKEN_NAME &&
-	    word_is(c->ahead.text, "from")) {
+		word_is(c->ahead.text, "from")) {
 		*done = 1;
 		return list_add(c, arguments, text_constant(c, FLOW_KIND_STRING)) && skip_word(c, "from") &&
-		       list_add(c, arguments, parse_level(c, WEAKEST)) && skip_symbol(c, ")");
+			   list_add(c, arguments, parse_level(c, WEAKEST)) && skip_symbol(c, ")");
 	}
 	if (!word_is(name, "position"))
 		return 1;
@@ -366,7 +367,8 @@ parse_arguments(compiler *c, flow_slice name, struct node_list *arguments)
 		return 0;
 	while (parser_at_symbol(c, ",")) {
 		if (arguments->count >= ARGUMENT_LIMIT)
-			return compile_fail(c, FLOW_E_LIMIT, c->current.column, "a function takes at most %u arguments", ARGUMENT_LIMIT);
+			return compile_fail(c, FLOW_E_LIMIT, c->current.column, "a function takes at most %u arguments",
+								ARGUMENT_LIMIT);
 		if (!lexer_next(c) || !list_add(c, arguments, parse_level(c, WEAKEST)))
 			return 0;
 	}
@@ -387,7 +389,7 @@ parse_call(compiler *c)
 	for (uint64_t i = 0; i < name.size; i++)
 		if (lower[i] >= 'A' && lower[i] <= 'Z')
 			lower[i] = (char)(lower[i] + 32);
-	if (!lexer_next(c) || !lexer_next(c) || !parse_arguments(c, name, &arguments))
+	if (!lexer_skip(c, 2) || !parse_arguments(c, name, &arguments))
 		return NULL;
 	node *n = node_create(c, NODE_CALL, column, arguments.items, arguments.count);
 	if (n != NULL)
@@ -398,8 +400,8 @@ parse_call(compiler *c)
 static int
 is_reserved(flow_slice word)
 {
-	static const char *const words[] = { "and",  "or",   "not",  "is",   "in",   "like", "between", "case", "when",
-		                                 "then", "else", "end",  "as",   "escape", "cast", "try_cast" };
+	static const char *const words[] = { "and",  "or",   "not",  "is",  "in", "like",   "between", "case",
+										 "when", "then", "else", "end", "as", "escape", "cast",    "try_cast" };
 	for (size_t i = 0; i < FLOW_COUNT(words); i++)
 		if (word_is(word, words[i]))
 			return 1;
@@ -539,12 +541,18 @@ static const struct binary *
 binary_operator(const compiler *c)
 {
 	static const struct binary operators[] = {
-		{ "=", COMPARISON_LEVEL, NODE_EQUAL },         { "<>", COMPARISON_LEVEL, NODE_UNEQUAL },
-		{ "!=", COMPARISON_LEVEL, NODE_UNEQUAL },      { "<", COMPARISON_LEVEL, NODE_LESS },
-		{ "<=", COMPARISON_LEVEL, NODE_LESS_EQUAL },   { ">", COMPARISON_LEVEL, NODE_GREATER },
-		{ ">=", COMPARISON_LEVEL, NODE_GREATER_EQUAL }, { "||", CONCAT_LEVEL, NODE_CONCAT },
-		{ "+", SUM_LEVEL, NODE_ADD },                  { "-", SUM_LEVEL, NODE_SUBTRACT },
-		{ "*", PRODUCT_LEVEL, NODE_MULTIPLY },         { "/", PRODUCT_LEVEL, NODE_DIVIDE },
+		{ "=", COMPARISON_LEVEL, NODE_EQUAL },
+		{ "<>", COMPARISON_LEVEL, NODE_UNEQUAL },
+		{ "!=", COMPARISON_LEVEL, NODE_UNEQUAL },
+		{ "<", COMPARISON_LEVEL, NODE_LESS },
+		{ "<=", COMPARISON_LEVEL, NODE_LESS_EQUAL },
+		{ ">", COMPARISON_LEVEL, NODE_GREATER },
+		{ ">=", COMPARISON_LEVEL, NODE_GREATER_EQUAL },
+		{ "||", CONCAT_LEVEL, NODE_CONCAT },
+		{ "+", SUM_LEVEL, NODE_ADD },
+		{ "-", SUM_LEVEL, NODE_SUBTRACT },
+		{ "*", PRODUCT_LEVEL, NODE_MULTIPLY },
+		{ "/", PRODUCT_LEVEL, NODE_DIVIDE },
 		{ "%", PRODUCT_LEVEL, NODE_REMAINDER },
 	};
 	if (c->current.kind != TOKEN_SYMBOL)
@@ -566,9 +574,9 @@ parse_is(compiler *c, node *left)
 	if (negated < 0)
 		return NULL;
 	int form = parser_at_word(c, "null")    ? IS_NULL
-	           : parser_at_word(c, "true")  ? IS_TRUE
-	           : parser_at_word(c, "false") ? IS_FALSE
-	                                        : -1;
+			   : parser_at_word(c, "true")  ? IS_TRUE
+			   : parser_at_word(c, "false") ? IS_FALSE
+											: -1;
 	if (form < 0) {
 		unexpected(c, "null, true or false");
 		return NULL;
@@ -616,7 +624,7 @@ parse_between(compiler *c, node *left)
 	node *parts[3] = { left };
 	uint32_t column = c->current.column;
 	if (!lexer_next(c) || (parts[1] = parse_level(c, CONCAT_LEVEL)) == NULL || !skip_word(c, "and") ||
-	    (parts[2] = parse_level(c, CONCAT_LEVEL)) == NULL)
+		(parts[2] = parse_level(c, CONCAT_LEVEL)) == NULL)
 		return NULL;
 	return node_create(c, NODE_BETWEEN, column, parts, 3);
 }
@@ -632,7 +640,7 @@ static node *
 parse_predicate(compiler *c, node *left, int *found)
 {
 	int negated = parser_at_word(c, "not") && c->ahead.kind == TOKEN_NAME &&
-	              (word_is(c->ahead.text, "in") || word_is(c->ahead.text, "like") || word_is(c->ahead.text, "between"));
+				  (word_is(c->ahead.text, "in") || word_is(c->ahead.text, "like") || word_is(c->ahead.text, "between"));
 	*found = 1;
 	if (parser_at_word(c, "is"))
 		return parse_is(c, left);
@@ -643,8 +651,8 @@ parse_predicate(compiler *c, node *left, int *found)
 		return left;
 	}
 	node *n = parser_at_word(c, "in")     ? parse_in(c, left)
-	          : parser_at_word(c, "like") ? parse_like(c, left)
-	                                      : parse_between(c, left);
+			  : parser_at_word(c, "like") ? parse_like(c, left)
+										  : parse_between(c, left);
 	if (n != NULL)
 		n->negated = (uint8_t)negated;
 	return n;

@@ -1,5 +1,5 @@
-/* A tree as canonical text: keywords and functions in lower case, brackets only where they are needed. Compiling the text again
- * gives the same tree. */
+/* A tree as canonical text: keywords and functions in lower case, brackets only where they are needed. Compiling the
+ * text again gives the same tree. */
 #include <math.h>
 #include <string.h>
 
@@ -10,8 +10,18 @@
 #include "flow_sdk/number.h"
 #include "flow_sdk/time.h"
 
-enum strength { ANY_STRENGTH, OR_STRENGTH, AND_STRENGTH, NOT_STRENGTH, COMPARISON_STRENGTH, CONCAT_STRENGTH, SUM_STRENGTH,
-	            PRODUCT_STRENGTH, SIGN_STRENGTH, MEMBER_STRENGTH };
+enum strength {
+	ANY_STRENGTH,
+	OR_STRENGTH,
+	AND_STRENGTH,
+	NOT_STRENGTH,
+	COMPARISON_STRENGTH,
+	CONCAT_STRENGTH,
+	SUM_STRENGTH,
+	PRODUCT_STRENGTH,
+	SIGN_STRENGTH,
+	MEMBER_STRENGTH
+};
 
 struct printer {
 	char *buffer;
@@ -52,8 +62,9 @@ put_quoted(struct printer *p, flow_slice text, char quote)
 static int
 needs_quotes(flow_slice name)
 {
-	static const char *const words[] = { "and",  "or",   "not",  "is",   "in",   "like",   "between", "case",  "when",
-		                                 "then", "else", "end",  "true", "false", "null", "cast", "try_cast", "as", "escape" };
+	static const char *const words[] = { "and",  "or",   "not",      "is",   "in",    "like", "between",
+										 "case", "when", "then",     "else", "end",   "true", "false",
+										 "null", "cast", "try_cast", "as",   "escape" };
 	if (name.size == 0 || (name.data[0] >= '0' && name.data[0] <= '9'))
 		return 1;
 	for (uint64_t i = 0; i < name.size; i++) {
@@ -106,7 +117,7 @@ put_decimal_plain(struct printer *p, const flow_decimal *decimal)
 {
 	char text[FLOW_NUMBER_TEXT_MAX + 64];
 	int simple = decimal->special == 0 && decimal->count <= FLOW_NUMBER_TEXT_MAX && decimal->scale > 0 &&
-	             decimal->scale <= FLOW_NUMBER_TEXT_MAX;
+				 decimal->scale <= FLOW_NUMBER_TEXT_MAX;
 	if (!simple) {
 		put_decimal(p, decimal);
 		return;
@@ -118,8 +129,10 @@ static void
 put_time(struct printer *p, const flow_value *v)
 {
 	char text[FLOW_TIME_TEXT_MAX];
-	put_text(p, v->type == FLOW_DATE ? "date '" : v->type == FLOW_TIME ? "time '" : v->flags & FLOW_ZONED ? "timestamp '" :
-	                                                                                              "local_timestamp '");
+	put_text(p, v->type == FLOW_DATE    ? "date '"
+				: v->type == FLOW_TIME  ? "time '"
+				: v->flags & FLOW_ZONED ? "timestamp '"
+										: "local_timestamp '");
 	put(p, text, flow_print_time(v, text));
 	put_text(p, "'");
 }
@@ -191,7 +204,8 @@ put_constant(struct printer *p, const node *n)
 static const char *
 binary_text(uint8_t op)
 {
-	static const char *const texts[] = { " + ", " - ", " * ", " / ", " % ", " || ", " = ", " <> ", " < ", " <= ", " > ", " >= " };
+	static const char *const texts[] = { " + ", " - ",  " * ", " / ",  " % ", " || ",
+										 " = ", " <> ", " < ", " <= ", " > ", " >= " };
 	return texts[op - NODE_ADD];
 }
 

@@ -15,7 +15,7 @@ sequence_length(const unsigned char *p, uint64_t left)
 		if ((p[i] & 0xC0) != 0x80)
 			return 0;
 	if ((p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F) || (p[0] == 0xF0 && p[1] < 0x90) ||
-	    (p[0] == 0xF4 && p[1] > 0x8F))
+		(p[0] == 0xF4 && p[1] > 0x8F))
 		return 0;
 	return length;
 }
@@ -96,7 +96,7 @@ like_pattern_valid(flow_slice pattern, flow_slice escape)
 		}
 		at += escape.size;
 		if (at >= pattern.size ||
-		    (pattern.data[at] != '%' && pattern.data[at] != '_' && !starts_with(pattern, at, escape)))
+			(pattern.data[at] != '%' && pattern.data[at] != '_' && !starts_with(pattern, at, escape)))
 			return 0;
 		at += starts_with(pattern, at, escape) ? escape.size : 1;
 	}

@@ -31,10 +31,11 @@ unknown_field(compiler *c, const node *n, const flow_schema *record)
 		return compile_out_of_memory(c);
 	const char *nearest = nearest_field(c, record, name);
 	if (nearest != NULL)
-		return compile_fail(c, FLOW_E_NOT_FOUND, n->column, "unknown field \"%.80s\", did you mean \"%.80s\"?", name, nearest);
+		return compile_fail(c, FLOW_E_NOT_FOUND, n->column, "unknown field \"%.80s\", did you mean \"%.80s\"?", name,
+							nearest);
 	const function *fn = n->op == NODE_FIELD ? function_find(n->name) : NULL;
 	return compile_fail(c, FLOW_E_NOT_FOUND, n->column, "unknown field \"%.80s\"%s", name,
-	                    fn == NULL ? "" : "; the function of this name needs brackets");
+						fn == NULL ? "" : "; the function of this name needs brackets");
 }
 
 static int
@@ -132,8 +133,9 @@ type_comparison(compiler *c, node *n)
 static int
 type_between(compiler *c, node *n)
 {
-	if (!adapt_literals(c, child_places(c, n, 0, 1)) || !check_comparable(c, n->children[0], n->children[1], n->column) ||
-	    !check_comparable(c, n->children[0], n->children[2], n->column))
+	if (!adapt_literals(c, child_places(c, n, 0, 1)) ||
+		!check_comparable(c, n->children[0], n->children[1], n->column) ||
+		!check_comparable(c, n->children[0], n->children[2], n->column))
 		return 0;
 	return type_bool(n, between_kernel, cells_filter);
 }
@@ -181,13 +183,14 @@ check_pattern(compiler *c, const node *n)
 {
 	const node *pattern = n->children[1], *escape = n->child_count == 3 ? n->children[2] : NULL;
 	if (escape != NULL && escape->folded && escape->constant.type == FLOW_STRING &&
-	    text_characters(flow_value_slice(&escape->constant)) != 1)
+		text_characters(flow_value_slice(&escape->constant)) != 1)
 		return compile_fail(c, FLOW_E_ARGUMENT, escape->column, "escape takes one character");
 	int known = pattern->folded && pattern->constant.type == FLOW_STRING &&
-	            (escape == NULL || (escape->folded && escape->constant.type == FLOW_STRING));
+				(escape == NULL || (escape->folded && escape->constant.type == FLOW_STRING));
 	flow_slice mark = known && escape != NULL ? flow_value_slice(&escape->constant) : flow_slice_make(NULL, 0);
 	if (known && !like_pattern_valid(flow_value_slice(&pattern->constant), mark))
-		return compile_fail(c, FLOW_E_ARGUMENT, pattern->column, "the escape character must stand before %%, _ or itself");
+		return compile_fail(c, FLOW_E_ARGUMENT, pattern->column,
+							"the escape character must stand before %%, _ or itself");
 	return 1;
 }
 
@@ -197,7 +200,7 @@ type_like(compiler *c, node *n)
 	for (uint32_t i = 0; i < n->child_count; i++)
 		if (!class_accepts_kind('s', n->children[i]->type.kind))
 			return compile_fail(c, FLOW_E_TYPE, n->children[i]->column, "like takes strings, not %s; cast it to string",
-			                    type_name(c, &n->children[i]->type));
+								type_name(c, &n->children[i]->type));
 	return check_pattern(c, n) && type_bool(n, like_kernel, cells_filter);
 }
 
@@ -208,8 +211,9 @@ type_case(compiler *c, node *n)
 	for (uint32_t i = first; i + 1 < last; i += 2) {
 		node *pair[2] = { n->children[0], n->children[i] };
 		node **pair_places[2] = { &pair[0], &pair[1] };
-		if (n->form ? !adapt_literals(c, (places){ pair_places, 2 }) || !check_comparable(c, pair[0], pair[1], pair[1]->column)
-		            : !need_bool(c, pair[1]))
+		if (n->form ? !adapt_literals(c, (places){ pair_places, 2 }) ||
+						  !check_comparable(c, pair[0], pair[1], pair[1]->column)
+					: !need_bool(c, pair[1]))
 			return 0;
 	}
 	places values = child_places(c, n, first + 1, 2);
@@ -232,7 +236,7 @@ type_cast(compiler *c, node *n)
 	int same = child->type.schema != NULL && schema_equal(child->type.schema, n->target);
 	if (!same && !cast_possible(&child->type, n->target))
 		return compile_fail(c, FLOW_E_TYPE, n->column, "%s cannot be cast to %s", type_name(c, &child->type),
-		                    type_name(c, &target));
+							type_name(c, &target));
 	n->type = target;
 	n->type.nullable = child->type.nullable || n->attempt || kind_is_dynamic(target.kind);
 	n->evaluate = cast_kernel;
@@ -266,8 +270,8 @@ no_arithmetic(compiler *c, const node *n)
 		hint = "; add a duration, such as interval '5s'";
 	else if (n->op == NODE_ADD && (a->kind == FLOW_KIND_STRING || b->kind == FLOW_KIND_STRING))
 		hint = "; strings are joined by ||";
-	return compile_fail(c, FLOW_E_TYPE, n->column, "%s %s %s is not possible%s", type_name(c, a), names[n->op - NODE_ADD],
-	                    type_name(c, b), hint);
+	return compile_fail(c, FLOW_E_TYPE, n->column, "%s %s %s is not possible%s", type_name(c, a),
+						names[n->op - NODE_ADD], type_name(c, b), hint);
 }
 
 /* Dates and timestamps in sums and differences. */
@@ -340,7 +344,7 @@ type_arithmetic(compiler *c, node *n)
 	n->type.duration = (uint8_t)is_duration_result(n);
 	for (uint32_t i = 0; i < 2 && n->type.kind == FLOW_KIND_FLOAT64; i++)
 		if (!kind_is_float(n->children[i]->type.kind) &&
-		    !cast_child(c, &n->children[i], schema_of_kind(FLOW_KIND_FLOAT64, 0)))
+			!cast_child(c, &n->children[i], schema_of_kind(FLOW_KIND_FLOAT64, 0)))
 			return 0;
 	n->evaluate = arithmetic_choose(n);
 	return 1;
@@ -369,10 +373,10 @@ type_concat(compiler *c, node *n)
 	const value_type *a = &n->children[0]->type, *b = &n->children[1]->type;
 	int text = class_accepts_kind('s', a->kind) && class_accepts_kind('s', b->kind);
 	int bytes = !text && class_accepts_kind('x', a->kind) && class_accepts_kind('x', b->kind) &&
-	            !(a->kind == FLOW_KIND_STRING || b->kind == FLOW_KIND_STRING);
+				!(a->kind == FLOW_KIND_STRING || b->kind == FLOW_KIND_STRING);
 	if (!text && !bytes)
 		return compile_fail(c, FLOW_E_TYPE, n->column, "%s || %s is not possible; cast both to string, or use concat()",
-		                    type_name(c, a), type_name(c, b));
+							type_name(c, a), type_name(c, b));
 	int dynamic = kind_is_dynamic(a->kind) && kind_is_dynamic(b->kind);
 	n->type = (value_type){ .kind = dynamic ? FLOW_KIND_ANY : text ? FLOW_KIND_STRING : FLOW_KIND_BYTES };
 	n->type.nullable = (uint8_t)any_nullable(n);
@@ -387,14 +391,15 @@ unknown_function(compiler *c, const node *n)
 	for (size_t i = 0; i < FLOW_COUNT(aggregates); i++)
 		if (flow_slice_is(n->name, aggregates[i]))
 			return compile_fail(c, FLOW_E_NOT_FOUND, n->column,
-			                    "%s() is an aggregate: it stands alone, where aggregates are asked for%s", aggregates[i],
-			                    i == 3   ? "; of several values: least()"
-			                    : i == 4 ? "; of several values: greatest()"
-			                             : "");
+								"%s() is an aggregate: it stands alone, where aggregates are asked for%s",
+								aggregates[i],
+								i == 3   ? "; of several values: least()"
+								: i == 4 ? "; of several values: greatest()"
+										 : "");
 	const char *nearest = function_nearest(n->name.data);
 	if (nearest != NULL)
-		return compile_fail(c, FLOW_E_NOT_FOUND, n->column, "unknown function \"%.80s\", did you mean \"%s\"?", n->name.data,
-		                    nearest);
+		return compile_fail(c, FLOW_E_NOT_FOUND, n->column, "unknown function \"%.80s\", did you mean \"%s\"?",
+							n->name.data, nearest);
 	return compile_fail(c, FLOW_E_NOT_FOUND, n->column, "unknown function \"%.80s\"", n->name.data);
 }
 
@@ -407,7 +412,7 @@ prepare_argument(compiler *c, node *n, uint32_t argument)
 	char class = function_class(n->function, argument);
 	if (!class_accepts_kind(class, kind))
 		return compile_fail(c, FLOW_E_TYPE, (*child)->column, "%s takes %s here, not %s", n->function->name,
-		                    class_name(class), type_name(c, &(*child)->type));
+							class_name(class), type_name(c, &(*child)->type));
 	if (class == 'f' && !kind_is_float(kind))
 		return cast_child(c, child, schema_of_kind(FLOW_KIND_FLOAT64, 0));
 	if (class == 'o' && kind != FLOW_KIND_STRING)
@@ -424,8 +429,8 @@ check_arguments(compiler *c, const node *n)
 	if (n->child_count >= fn->minimum && n->child_count <= fn->maximum)
 		return 1;
 	return compile_fail(c, FLOW_E_CONFIG, n->column, "%s takes %u%s argument%s, not %u: %s", fn->name, fn->minimum,
-	                    fn->maximum == fn->minimum ? "" : " or more", fn->maximum == 1 ? "" : "s", n->child_count,
-	                    fn->signature);
+						fn->maximum == fn->minimum ? "" : " or more", fn->maximum == 1 ? "" : "s", n->child_count,
+						fn->signature);
 }
 
 static int

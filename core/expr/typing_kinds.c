@@ -48,7 +48,8 @@ type_of_schema(const flow_schema *schema)
 {
 	value_type type = { .kind = schema->kind, .unit = schema->unit };
 	type.zoned = (schema->flags & FLOW_SCHEMA_ZONED) != 0;
-	type.nullable = (uint8_t)(flow_schema_nullable(schema) || kind_is_dynamic(schema->kind) || schema->kind == FLOW_KIND_NULL);
+	type.nullable =
+		(uint8_t)(flow_schema_nullable(schema) || kind_is_dynamic(schema->kind) || schema->kind == FLOW_KIND_NULL);
 	int plain = schema->kind < FLOW_KIND_FIXED || (schema->kind >= FLOW_KIND_DATE && schema->kind <= FLOW_KIND_UUID);
 	if (!plain || schema->precision != 0 || schema->logical.size != 0)
 		type.schema = schema;
@@ -239,7 +240,7 @@ static int
 takes_text(uint8_t kind)
 {
 	return kind == FLOW_KIND_DATE || kind == FLOW_KIND_TIME || kind == FLOW_KIND_TIMESTAMP || kind == FLOW_KIND_UUID ||
-	       kind == FLOW_KIND_ENUM;
+		   kind == FLOW_KIND_ENUM;
 }
 
 /* A string literal beside a date and the like. Timestamps keep a fraction that is finer than the other side's unit. */
@@ -256,7 +257,8 @@ adapt_text(compiler *c, node *literal, value_type type)
 	}
 	const flow_value *text = &literal->constant;
 	return compile_fail(c, FLOW_E_TYPE, literal->column, "'%.*s' is not %s %s", text->size > 40 ? 40 : (int)text->size,
-	                    text->as.text, type.kind == FLOW_KIND_ENUM ? "a symbol of this" : "a text of", type_name(c, &type));
+						text->as.text, type.kind == FLOW_KIND_ENUM ? "a symbol of this" : "a text of",
+						type_name(c, &type));
 }
 
 /* What literals stand beside: the first type of each sort that is not a literal's. */
@@ -413,7 +415,7 @@ unify_nodes(compiler *c, places nodes, value_type *type)
 		value_type before = *type;
 		if (!combine(type, &n->type))
 			return compile_fail(c, FLOW_E_TYPE, n->column, "%s and %s have no common type; cast one of them",
-			                    type_name(c, &before), type_name(c, &n->type));
+								type_name(c, &before), type_name(c, &n->type));
 	}
 	const flow_schema *target = NULL;
 	for (uint32_t i = 0; i < nodes.count; i++) {
@@ -450,12 +452,12 @@ check_comparable(compiler *c, const node *a, const node *b, uint32_t column)
 	int free_right = kind_is_dynamic(y->kind) || y->kind == FLOW_KIND_NULL;
 	if ((!free_left && comparison_group(x->kind) == 0) || (!free_right && comparison_group(y->kind) == 0))
 		return compile_fail(c, FLOW_E_TYPE, column, "a %s cannot be compared",
-		                    type_name(c, !free_left && comparison_group(x->kind) == 0 ? x : y));
+							type_name(c, !free_left && comparison_group(x->kind) == 0 ? x : y));
 	if (free_left || free_right)
 		return 1;
 	int zones = x->kind == FLOW_KIND_TIMESTAMP && y->kind == FLOW_KIND_TIMESTAMP && x->zoned != y->zoned;
 	if (zones || comparison_group(x->kind) != comparison_group(y->kind))
 		return compile_fail(c, FLOW_E_TYPE, column, "%s and %s cannot be compared; cast one of them", type_name(c, x),
-		                    type_name(c, y));
+							type_name(c, y));
 	return 1;
 }

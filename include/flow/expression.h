@@ -41,12 +41,13 @@ typedef struct flow_expressions {
 	                         flow_error *error);
 	/* Accumulating aggregates in fixed-size slots (state of kind FLOW_STATE_SLOT), exactly: sums of integers and decimals do not
 	 * overflow silently (FLOW_E_RANGE for the row), avg is the exact sum by the count, rounded once. Types: count int64; sum
-	 * int64 of integers, decimal of decimals, float64 of floats; avg float64; min and max the argument's. Of no rows: count
-	 * 0, the others null. Strings, bytes, lists, maps and records cannot be min or max arguments in a slot. */
+	 * int64 of integers (uint64 of uint64), decimal of decimals, float64 of floats; avg float64; min and max the argument's. Of no
+	 * rows: count 0, the others null. Strings, bytes, lists, maps and records cannot be min or max arguments in a slot. */
 	/* [any] Bytes of a slot (multiple of 8, zeroed is the start) and a name of its layout. */
 	uint64_t (*aggregate_size)(const flow_aggregate_call *call, const char **layout);
 	/* [task] Adds values[rows[i]] to slots[i] + offset for each of `count` rows; values NULL: count(*). All or nothing per row:
-	 * statuses (may be NULL: the call fails instead) gets FLOW_E_RANGE. */
+	 * statuses[rows[i]] (statuses may be NULL: the call fails instead) gets FLOW_E_RANGE. The sum of integers is 128 bits wide:
+	 * only its result can be out of range. */
 	flow_status (*aggregate_add)(const flow_aggregate_call *call, const flow_value *values, const uint32_t *rows,
 	                             uint32_t count, void *const *slots, uint64_t offset, flow_status *statuses,
 	                             flow_error *error);

@@ -1,4 +1,5 @@
-/* Expressions: any text, compiled against records of all kinds, evaluated, selected, printed and compiled again; then as an aggregate. */
+/* Expressions: any text, compiled against records of all kinds, evaluated, selected, printed and compiled again;
+ * then as an aggregate. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,10 @@ add_row(flow_builder *builder, int row)
 	cells[2] = flow_uint64(UINT64_MAX - (uint64_t)row);
 	cells[3] = flow_float64(row == 2 ? 0.0 / 0.0 : 1.5 * row);
 	cells[4] = decimal_of(builder, row == 0 ? "0" : "123456789012345678901234567890", 2 * row - 3);
-	cells[5] = row == 1 ? flow_null() : flow_string("Gr\xc3\xbc\xc3\x9f" "e, 5", 10);
+	cells[5] = row == 1 ? flow_null()
+						: flow_string("Gr\xc3\xbc\xc3\x9f"
+									  "e, 5",
+									  10);
 	cells[6] = flow_bytes("\xff\x00", 2);
 	cells[7] = flow_bool(row & 1);
 	cells[8] = flow_cell(FLOW_DATE, 15706 * row);
@@ -69,7 +73,7 @@ static void
 start(void)
 {
 	static const char type[] = "record(i:int64,n:int64?,u:uint64,f:float64,d:decimal,s:string?,b:bytes,t:bool,y:date,"
-	                           "z:timestamp(ms),m:map<int64>,a:any)";
+							   "z:timestamp(ms),m:map<int64>,a:any)";
 	pool = batch_pool_create(0);
 	memory = pool == NULL ? NULL : builder_create(pool, 16, 0);
 	flow_builder *builder = pool == NULL ? NULL : builder_create(pool, 16, 0);
@@ -108,7 +112,8 @@ print_again(const flow_expression *expression)
 	if (first == NULL || second == NULL)
 		abort();
 	expression_print(expression, first, size);
-	flow_status status = expressions_service.compile(flow_slice_of(first), schema, (flow_slice){ NULL, 0 }, &again, NULL);
+	flow_status status =
+		expressions_service.compile(flow_slice_of(first), schema, (flow_slice){ NULL, 0 }, &again, NULL);
 	if (status != FLOW_OK && status != FLOW_E_LIMIT && strlen(first) == size - 1)
 		abort();
 	if (again != NULL && (expression_print(again, second, size) != size - 1 || strcmp(first, second) != 0))
@@ -132,7 +137,8 @@ aggregate(flow_slice text)
 		return;
 	if (call.argument != NULL)
 		expressions_service.evaluate(call.argument, batch, memory, values, statuses, reasons, NULL);
-	expressions_service.aggregate_add(&call, call.argument == NULL ? NULL : values, rows, ROWS, slots, 0, statuses, NULL);
+	expressions_service.aggregate_add(&call, call.argument == NULL ? NULL : values, rows, ROWS, slots, 0, statuses,
+									  NULL);
 	expressions_service.aggregate_result(&call, slot, memory, &result, NULL);
 	expressions_service.release(call.argument);
 	schema_release(call.result);

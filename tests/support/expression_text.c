@@ -155,7 +155,7 @@ expression_text_selected(expression_text *t, const char *text)
 	flow_slice *reasons = calloc(rows + 1, sizeof(*reasons));
 	t->text[0] = '\0';
 	if (expressions_service.select(expression, t->batch, t->memory, selection, &count, statuses, reasons, &t->error) !=
-	    FLOW_OK)
+		FLOW_OK)
 		fail_msg("%s: %s", text, error_message(&t->error));
 	for (uint32_t i = 0; i < count; i++) {
 		char number[16];

@@ -1,6 +1,6 @@
 /*
- * support/expression_text.h - expressions in tests: compiled against a type in the short form, evaluated over JSON lines, results as
- * text.
+ * support/expression_text.h - expressions in tests: compiled against a type in the short form, evaluated over JSON
+ * lines, results as text.
  *
  *     expression_text t;
  *     expression_text_open(&t, "record(x:int64?)", "{\"x\":1}\n{\"x\":null}\n");

@@ -36,9 +36,9 @@ aggregate(expression_text *t, const char *text)
 	}
 	if (call.argument != NULL)
 		assert_int_equal(
-		    expressions_service.evaluate(call.argument, t->batch, t->memory, values, NULL, NULL, &t->error), FLOW_OK);
-	status = expressions_service.aggregate_add(&call, call.argument == NULL ? NULL : values, rows, count, slots, 8, NULL,
-	                                           &t->error);
+			expressions_service.evaluate(call.argument, t->batch, t->memory, values, NULL, NULL, &t->error), FLOW_OK);
+	status = expressions_service.aggregate_add(&call, call.argument == NULL ? NULL : values, rows, count, slots, 8,
+											   NULL, &t->error);
 	if (status == FLOW_OK)
 		status = expressions_service.aggregate_result(&call, (char *)slot + 8, t->memory, &result, &t->error);
 	if (status == FLOW_OK) {
@@ -64,9 +64,10 @@ nulls_are_left_out_and_no_rows_give_null(void **state)
 {
 	(void)state;
 	expression_text t;
-	expression_text_open(&t, "record(x:int64?,f:float64?,d:decimal?,y:date?)",
-	                     "{\"x\":3,\"f\":1.5,\"d\":\"1.50\",\"y\":\"2013-01-02\"}\n{\"x\":null,\"f\":null,\"d\":null,\"y\":null}\n"
-	                     "{\"x\":4,\"f\":0.25,\"d\":\"-2\",\"y\":\"2013-01-01\"}\n");
+	expression_text_open(
+		&t, "record(x:int64?,f:float64?,d:decimal?,y:date?)",
+		"{\"x\":3,\"f\":1.5,\"d\":\"1.50\",\"y\":\"2013-01-02\"}\n{\"x\":null,\"f\":null,\"d\":null,\"y\":null}\n"
+		"{\"x\":4,\"f\":0.25,\"d\":\"-2\",\"y\":\"2013-01-01\"}\n");
 	check(&t, "count(*)", "3");
 	check(&t, "count(x)", "2");
 	check(&t, "COUNT( x + 1 )", "2");
@@ -100,8 +101,8 @@ sums_of_integers_are_exact_beyond_their_type(void **state)
 	(void)state;
 	expression_text t;
 	expression_text_open(&t, "record(x:int64,u:uint64)",
-	                     "{\"x\":9223372036854775807,\"u\":\"18446744073709551615\"}\n"
-	                     "{\"x\":9223372036854775807,\"u\":\"1\"}\n{\"x\":-9223372036854775807,\"u\":\"1\"}\n");
+						 "{\"x\":9223372036854775807,\"u\":\"18446744073709551615\"}\n"
+						 "{\"x\":9223372036854775807,\"u\":\"1\"}\n{\"x\":-9223372036854775807,\"u\":\"1\"}\n");
 	check(&t, "sum(x)", "9223372036854775807");
 	check(&t, "sum(u)", "the sum of 3 values does not fit uint64; cast the argument to decimal");
 	check(&t, "sum(cast(u as decimal))", "18446744073709551617");
@@ -151,11 +152,12 @@ decimals_keep_38_digits(void **state)
 	(void)state;
 	expression_text t;
 	expression_text_open(&t, "record(d:decimal)",
-	                     "{\"d\":\"99999999999999999999999999999999999999\"}\n{\"d\":\"-0\"}\n");
+						 "{\"d\":\"99999999999999999999999999999999999999\"}\n{\"d\":\"-0\"}\n");
 	check(&t, "sum(d)", "99999999999999999999999999999999999999");
 	check(&t, "max(d)", "99999999999999999999999999999999999999");
 	expression_text_close(&t);
-	expression_text_open(&t, "record(d:decimal)", "{\"d\":\"99999999999999999999999999999999999999\"}\n{\"d\":\"1\"}\n");
+	expression_text_open(&t, "record(d:decimal)",
+						 "{\"d\":\"99999999999999999999999999999999999999\"}\n{\"d\":\"1\"}\n");
 	check(&t, "sum(d)", "a decimal, or the sum with it, has more than 38 digits");
 	check(&t, "min(d)", "1");
 	expression_text_close(&t);
@@ -178,11 +180,14 @@ a_row_that_does_not_fit_gets_a_status_and_changes_nothing(void **state)
 	uint64_t slots[2][4] = { { 0 } };
 	uint32_t rows[3] = { 0, 1, 3 };
 	void *targets[3] = { slots[0], slots[0], slots[1] };
-	expression_text_open(&t, "record(d:decimal)",
-	                     "{\"d\":\"99999999999999999999999999999999999999\"}\n{\"d\":\"1\"}\n{\"d\":\"5\"}\n{\"d\":\"7\"}\n");
+	expression_text_open(
+		&t, "record(d:decimal)",
+		"{\"d\":\"99999999999999999999999999999999999999\"}\n{\"d\":\"1\"}\n{\"d\":\"5\"}\n{\"d\":\"7\"}\n");
 	assert_int_equal(expressions_service.aggregate(flow_slice_of("sum(d)"), t.schema, none, &call, &t.error), FLOW_OK);
-	assert_int_equal(expressions_service.evaluate(call.argument, t.batch, t.memory, values, NULL, NULL, &t.error), FLOW_OK);
-	assert_int_equal(expressions_service.aggregate_add(&call, values, rows, 3, targets, 0, statuses, &t.error), FLOW_OK);
+	assert_int_equal(expressions_service.evaluate(call.argument, t.batch, t.memory, values, NULL, NULL, &t.error),
+					 FLOW_OK);
+	assert_int_equal(expressions_service.aggregate_add(&call, values, rows, 3, targets, 0, statuses, &t.error),
+					 FLOW_OK);
 	assert_int_equal(statuses[0], FLOW_OK);
 	assert_int_equal(statuses[1], FLOW_E_RANGE);
 	assert_int_equal(statuses[3], FLOW_OK);
@@ -230,8 +235,9 @@ timestamps_keep_their_unit(void **state)
 {
 	(void)state;
 	expression_text t;
-	expression_text_open(&t, "record(t:timestamp(ms),f:float64)",
-	                     "{\"t\":\"2013-01-01T10:00:00.250Z\",\"f\":1.0}\n{\"t\":\"1960-01-01T00:00:00Z\",\"f\":\"NaN\"}\n");
+	expression_text_open(
+		&t, "record(t:timestamp(ms),f:float64)",
+		"{\"t\":\"2013-01-01T10:00:00.250Z\",\"f\":1.0}\n{\"t\":\"1960-01-01T00:00:00Z\",\"f\":\"NaN\"}\n");
 	check(&t, "max(t)", "\"2013-01-01T10:00:00.25Z\"");
 	check(&t, "min(t)", "\"1960-01-01T00:00:00Z\"");
 	check(&t, "max(f)", "\"NaN\"");

@@ -38,8 +38,8 @@ check_refused(expression_text *t, const char *text, const char *part)
 
 /* a: true true true false false false null null null; b: true false null and again */
 static const char pairs[] = "{\"a\":true,\"b\":true}\n{\"a\":true,\"b\":false}\n{\"a\":true,\"b\":null}\n"
-                            "{\"a\":false,\"b\":true}\n{\"a\":false,\"b\":false}\n{\"a\":false,\"b\":null}\n"
-                            "{\"a\":null,\"b\":true}\n{\"a\":null,\"b\":false}\n{\"a\":null,\"b\":null}\n";
+							"{\"a\":false,\"b\":true}\n{\"a\":false,\"b\":false}\n{\"a\":false,\"b\":null}\n"
+							"{\"a\":null,\"b\":true}\n{\"a\":null,\"b\":false}\n{\"a\":null,\"b\":null}\n";
 
 static void
 and_or_not_follow_the_tables_of_sql(void **state)
@@ -142,7 +142,7 @@ what_is_not_chosen_is_not_evaluated(void **state)
 	assert_string_equal(expression_text_selected(&t, "x <> 0 and 10 / x = 5"), "1");
 	assert_string_equal(expression_text_selected(&t, "10 / x = 5"), "1 ! FLOW_E_RANGE: division by zero at column 4");
 	assert_string_equal(expression_text_selected(&t, "not (10 / x = 5 and true)"),
-	                    " ! FLOW_E_RANGE: division by zero at column 9");
+						" ! FLOW_E_RANGE: division by zero at column 9");
 	expression_text_close(&t);
 }
 
@@ -154,8 +154,8 @@ a_failing_row_fails_the_call_where_no_statuses_are_wanted(void **state)
 	flow_value results[2];
 	expression_text_open(&t, "record(x:int64?)", "{\"x\":2}\n{\"x\":0}\n");
 	flow_expression *expression = expression_text_compile(&t, "10 / x");
-	assert_int_equal(
-	    expressions_service.evaluate(expression, t.batch, t.memory, results, NULL, NULL, &t.error), FLOW_E_RANGE);
+	assert_int_equal(expressions_service.evaluate(expression, t.batch, t.memory, results, NULL, NULL, &t.error),
+					 FLOW_E_RANGE);
 	assert_string_equal(error_message(&t.error), "division by zero at column 4");
 	expressions_service.release(expression);
 	expression_text_close(&t);
@@ -182,7 +182,8 @@ errors_name_the_column_and_the_nearest_name(void **state)
 	check_refused(&t, "max(dep_delay, 1)", "greatest()");
 	check_refused(&t, "length()", "length takes 1 argument, not 0: length(s) -> int64 at column 1");
 	check_refused(&t, "sqrt(carrier)", "sqrt takes a number here, not string at column 6");
-	check_refused(&t, "\"when\" + 5", "timestamp + int64 is not possible; add a duration, such as interval '5s' at column 8");
+	check_refused(&t, "\"when\" + 5",
+				  "timestamp + int64 is not possible; add a duration, such as interval '5s' at column 8");
 	check_refused(&t, "\"when\" > 'yesterday'", "'yesterday' is not a text of timestamp at column 10");
 	check_refused(&t, "cast(carrier as int46)", "at column 17");
 	check_refused(&t, "carrier.x", "a string has no members at column 8");
@@ -208,10 +209,11 @@ the_place_stands_before_the_message(void **state)
 	flow_expression *expression;
 	expression_text_open(&t, "record(x:int64)", "");
 	flow_status status = expressions_service.compile(flow_slice_of("y"), t.schema, flow_slice_of("job.conf:7: where"),
-	                                                 &expression, &t.error);
+													 &expression, &t.error);
 	assert_int_equal(status, FLOW_E_NOT_FOUND);
 	assert_true(strncmp(error_message(&t.error), "job.conf:7: where: unknown field", 32) == 0);
-	status = expressions_service.compile(flow_slice_of("1 / 0"), t.schema, flow_slice_of("here"), &expression, &t.error);
+	status =
+		expressions_service.compile(flow_slice_of("1 / 0"), t.schema, flow_slice_of("here"), &expression, &t.error);
 	assert_int_equal(status, FLOW_E_RANGE);
 	assert_string_equal(error_message(&t.error), "here: division by zero at column 3");
 	expression_text_close(&t);
@@ -235,10 +237,15 @@ static void
 nesting_has_a_limit(void **state)
 {
 	(void)state;
-	static const char *const forms[][3] = { { "(", "x", ")" },        { "not ", "true", "" }, { "- ", "x", "" },
-		                                    { "", "x", " + 1" },      { "abs(", "x", ")" },   { "1 + (", "x", ")" },
-		                                    { "case when true then ", "x", " end" },          { "cast(", "x", " as int64)" },
-		                                    { "", "m", ".m" } };
+	static const char *const forms[][3] = { { "(", "x", ")" },
+											{ "not ", "true", "" },
+											{ "- ", "x", "" },
+											{ "", "x", " + 1" },
+											{ "abs(", "x", ")" },
+											{ "1 + (", "x", ")" },
+											{ "case when true then ", "x", " end" },
+											{ "cast(", "x", " as int64)" },
+											{ "", "m", ".m" } };
 	expression_text t;
 	expression_text_open(&t, "record(x:int64,m:any)", "{\"x\":1,\"m\":null}\n");
 	for (size_t i = 0; i < FLOW_COUNT(forms); i++) {
@@ -261,9 +268,9 @@ members_are_read_from_records_maps_and_any(void **state)
 	(void)state;
 	expression_text t;
 	expression_text_open(&t, "record(r:record(n:int64,s:string?)?,m:map<int64>,a:any)",
-	                     "{\"r\":{\"n\":1,\"s\":null},\"m\":{\"k\":5,\"x y\":6},\"a\":{\"b\":{\"c\":[1]},\"n\":1.50}}\n"
-	                     "{\"r\":null,\"m\":{},\"a\":7}\n"
-	                     "{\"r\":{\"n\":2,\"s\":\"z\"},\"m\":{\"k\":7},\"a\":null}\n");
+						 "{\"r\":{\"n\":1,\"s\":null},\"m\":{\"k\":5,\"x y\":6},\"a\":{\"b\":{\"c\":[1]},\"n\":1.50}}\n"
+						 "{\"r\":null,\"m\":{},\"a\":7}\n"
+						 "{\"r\":{\"n\":2,\"s\":\"z\"},\"m\":{\"k\":7},\"a\":null}\n");
 	check(&t, "r.n", "1 | null | 2");
 	check(&t, "r.s", "null | null | \"z\"");
 	check(&t, "m.k + 1", "6 | null | 8");
@@ -284,19 +291,21 @@ any_is_checked_row_by_row(void **state)
 {
 	(void)state;
 	expression_text t;
-	expression_text_open(&t, "record(a:any)",
-	                     "{\"a\":1}\n{\"a\":1.0}\n{\"a\":\"1\"}\n{\"a\":true}\n{\"a\":null}\n{\"a\":9007199254740993}\n");
+	expression_text_open(
+		&t, "record(a:any)",
+		"{\"a\":1}\n{\"a\":1.0}\n{\"a\":\"1\"}\n{\"a\":true}\n{\"a\":null}\n{\"a\":9007199254740993}\n");
 	check(&t, "a = 1", "true | true | false | false | null | false");
 	check(&t, "a <> 1", "false | false | true | true | null | true");
-	check(&t, "a > 9007199254740992", "false | false | FLOW_E_TYPE: string and int64 have no order at column 3 | "
-	                                  "FLOW_E_TYPE: bool and int64 have no order at column 3 | null | true");
+	check(&t, "a > 9007199254740992",
+		  "false | false | FLOW_E_TYPE: string and int64 have no order at column 3 | "
+		  "FLOW_E_TYPE: bool and int64 have no order at column 3 | null | true");
 	check(&t, "a in (1, '1')", "true | true | true | false | null | false");
 	check(&t, "cast(a as int64)", "1 | 1 | 1 | 1 | null | 9007199254740993");
 	check(&t, "length(a)",
-	      "FLOW_E_TYPE: argument 1 of length is int64, not a string or bytes at column 1 | "
-	      "FLOW_E_TYPE: argument 1 of length is float64, not a string or bytes at column 1 | 1 | "
-	      "FLOW_E_TYPE: argument 1 of length is bool, not a string or bytes at column 1 | null | "
-	      "FLOW_E_TYPE: argument 1 of length is int64, not a string or bytes at column 1");
+		  "FLOW_E_TYPE: argument 1 of length is int64, not a string or bytes at column 1 | "
+		  "FLOW_E_TYPE: argument 1 of length is float64, not a string or bytes at column 1 | 1 | "
+		  "FLOW_E_TYPE: argument 1 of length is bool, not a string or bytes at column 1 | null | "
+		  "FLOW_E_TYPE: argument 1 of length is int64, not a string or bytes at column 1");
 	assert_string_equal(expression_text_selected(&t, "typeof(a) = 'bool' and a"), "3");
 	expression_text_close(&t);
 }
@@ -325,15 +334,16 @@ only_selected_rows_are_evaluated(void **state)
 	t.batch->selection = selection;
 	t.batch->selected_count = 2;
 	flow_expression *expression = expression_text_compile(&t, "10 / x");
-	assert_int_equal(expressions_service.evaluate(expression, t.batch, t.memory, results, NULL, NULL, &t.error), FLOW_OK);
+	assert_int_equal(expressions_service.evaluate(expression, t.batch, t.memory, results, NULL, NULL, &t.error),
+					 FLOW_OK);
 	assert_int_equal(results[0].as.int64, -1);
 	assert_int_equal(results[1].as.int64, 10);
 	assert_int_equal(results[2].as.int64, -1);
 	assert_int_equal(results[3].as.int64, 2);
 	expressions_service.release(expression);
 	expression = expression_text_compile(&t, "x > 1");
-	assert_int_equal(
-	    expressions_service.select(expression, t.batch, t.memory, selection, &count, NULL, NULL, &t.error), FLOW_OK);
+	assert_int_equal(expressions_service.select(expression, t.batch, t.memory, selection, &count, NULL, NULL, &t.error),
+					 FLOW_OK);
 	assert_int_equal(count, 1);
 	assert_int_equal(selection[0], 3);
 	expressions_service.release(expression);
@@ -353,8 +363,8 @@ batches_of_any_size_give_the_same(void **state)
 	expression_text_open(&t, "record(x:int64?,s:string)", lines);
 	flow_expression *expression = expression_text_compile(&t, "x % 3 = 0 and s in ('a', 'c') or x >= 997");
 	uint32_t selection[1000], count;
-	assert_int_equal(
-	    expressions_service.select(expression, t.batch, t.memory, selection, &count, NULL, NULL, &t.error), FLOW_OK);
+	assert_int_equal(expressions_service.select(expression, t.batch, t.memory, selection, &count, NULL, NULL, &t.error),
+					 FLOW_OK);
 	uint32_t expected = 0;
 	for (uint32_t i = 0; i < 1000; i++)
 		if ((i % 3 == 0 && (i % 7 == 0 || i % 7 == 2)) || i >= 997)
@@ -370,23 +380,44 @@ results_have_the_type_that_was_promised(void **state)
 {
 	(void)state;
 	static const char *const types[][2] = {
-		{ "i", "int64" },          { "n", "int64?" },           { "i + 1", "int64" },       { "n + 1", "int64?" },
-		{ "i + u", "uint64" },     { "i * 1.5", "decimal" },    { "i * f", "float64" },     { "d", "decimal(9,2)" },
-		{ "d + 1", "decimal" },    { "i > 1", "bool" },         { "n > 1", "bool?" },       { "n is null", "bool" },
-		{ "coalesce(n, 0)", "int64" },                          { "coalesce(i, 1.5)", "decimal" },
-		{ "coalesce(i, f)", "float64" },                        { "case when i > 1 then 's' end", "string?" },
-		{ "cast(i as string)", "string" },                      { "try_cast('1' as int32)", "int32?" },
-		{ "t", "timestamp(ms)" },  { "t + interval '1h'", "timestamp(ms)" },
-		{ "t + interval '1us'", "timestamp" },                  { "t - t", "int64" },
-		{ "date_trunc('day', t)", "timestamp(ms)" },            { "y - y", "int64" },
-		{ "y + 1", "date" },       { "y + interval '1h'", "local_timestamp" },
-		{ "now()", "timestamp" },  { "abs(s)", "int64" },       { "nullif(i, 1)", "int64?" }, { "s", "int32" },
-		{ "e", "enum(a,b)" },      { "e || 'x'", "string" },    { "null", "null" },
+		{ "i", "int64" },
+		{ "n", "int64?" },
+		{ "i + 1", "int64" },
+		{ "n + 1", "int64?" },
+		{ "i + u", "uint64" },
+		{ "i * 1.5", "decimal" },
+		{ "i * f", "float64" },
+		{ "d", "decimal(9,2)" },
+		{ "d + 1", "decimal" },
+		{ "i > 1", "bool" },
+		{ "n > 1", "bool?" },
+		{ "n is null", "bool" },
+		{ "coalesce(n, 0)", "int64" },
+		{ "coalesce(i, 1.5)", "decimal" },
+		{ "coalesce(i, f)", "float64" },
+		{ "case when i > 1 then 's' end", "string?" },
+		{ "cast(i as string)", "string" },
+		{ "try_cast('1' as int32)", "int32?" },
+		{ "t", "timestamp(ms)" },
+		{ "t + interval '1h'", "timestamp(ms)" },
+		{ "t + interval '1us'", "timestamp" },
+		{ "t - t", "int64" },
+		{ "date_trunc('day', t)", "timestamp(ms)" },
+		{ "y - y", "int64" },
+		{ "y + 1", "date" },
+		{ "y + interval '1h'", "local_timestamp" },
+		{ "now()", "timestamp" },
+		{ "abs(s)", "int64" },
+		{ "nullif(i, 1)", "int64?" },
+		{ "s", "int32" },
+		{ "e", "enum(a,b)" },
+		{ "e || 'x'", "string" },
+		{ "null", "null" },
 	};
 	expression_text t;
-	expression_text_open(&t,
-	                     "record(i:int64,n:int64?,u:uint64,f:float64,d:decimal(9,2),t:timestamp(ms),y:date,s:int32,e:enum(a,b))",
-	                     "");
+	expression_text_open(
+		&t, "record(i:int64,n:int64?,u:uint64,f:float64,d:decimal(9,2),t:timestamp(ms),y:date,s:int32,e:enum(a,b))",
+		"");
 	for (size_t i = 0; i < FLOW_COUNT(types); i++)
 		if (strcmp(expression_text_type(&t, types[i][0]), types[i][1]) != 0)
 			fail_msg("%s is %s, not %s", types[i][0], t.text, types[i][1]);
@@ -449,8 +480,9 @@ canonical_texts_are_short_and_stable(void **state)
 	const flow_field_spec *list[6];
 	for (int i = 0; i < 6; i++) {
 		parts[i] = schema_parse_type(flow_slice_of(kinds[i]), NULL);
-		specs[i] = (flow_field_spec){ .struct_size = FLOW_SIZEOF(flow_field_spec), .name = flow_slice_of(names[i]),
-			                          .schema = parts[i] };
+		specs[i] = (flow_field_spec){ .struct_size = FLOW_SIZEOF(flow_field_spec),
+									  .name = flow_slice_of(names[i]),
+									  .schema = parts[i] };
 		list[i] = &specs[i];
 	}
 	expression_text_open(&t, "record(x:int64)", "");

@@ -14,9 +14,10 @@
 #include "support/expression_text.h"
 
 static const char type[] = "record(i:int64?,s:string?,d:decimal,t:timestamp(ms),m:any)";
-static const char lines[] = "{\"i\":1,\"s\":\"abc\",\"d\":\"1.50\",\"t\":\"2013-01-01T10:00:00Z\",\"m\":{\"k\":\"v\"}}\n"
-                            "{\"i\":null,\"s\":\"x\",\"d\":\"2\",\"t\":\"2013-01-02T10:00:00Z\",\"m\":null}\n"
-                            "{\"i\":0,\"s\":null,\"d\":\"-7.25\",\"t\":\"2013-01-03T10:00:00Z\",\"m\":5}\n";
+static const char lines[] =
+	"{\"i\":1,\"s\":\"abc\",\"d\":\"1.50\",\"t\":\"2013-01-01T10:00:00Z\",\"m\":{\"k\":\"v\"}}\n"
+	"{\"i\":null,\"s\":\"x\",\"d\":\"2\",\"t\":\"2013-01-02T10:00:00Z\",\"m\":null}\n"
+	"{\"i\":0,\"s\":null,\"d\":\"-7.25\",\"t\":\"2013-01-03T10:00:00Z\",\"m\":5}\n";
 static const char *const texts[] = {
 	"i + 1 > 5 and s like 'a%' or d * 1.5 in (3, 4.5, null)",
 	"case when i is null then upper(s) || 'xyz' else concat(s, i, d) end",
@@ -42,12 +43,13 @@ run(expression_text *t, const char *text, uint64_t failing)
 	assert_non_null(memory);
 	error_clear(&t->error);
 	memory_fail_at(failing, 0);
-	flow_status status = expressions_service.compile(flow_slice_of(text), t->schema, flow_slice_of("here"), &expression,
-	                                                 &t->error);
+	flow_status status =
+		expressions_service.compile(flow_slice_of(text), t->schema, flow_slice_of("here"), &expression, &t->error);
 	if (status == FLOW_OK) {
 		status = expressions_service.evaluate(expression, t->batch, memory, results, statuses, reasons, &t->error);
 		if (status == FLOW_OK && expressions_service.type(expression)->kind == FLOW_KIND_BOOL)
-			status = expressions_service.select(expression, t->batch, memory, selection, &count, statuses, reasons, &t->error);
+			status = expressions_service.select(expression, t->batch, memory, selection, &count, statuses, reasons,
+												&t->error);
 		expressions_service.release(expression);
 	}
 	uint64_t made = memory_fail_at(0, 0);
@@ -89,9 +91,10 @@ evaluation_allocates_nothing_when_warm(void **state)
 	for (int round = 0; round < 3; round++) {
 		memory_fail_at(0, 0);
 		assert_int_equal(
-		    expressions_service.evaluate(expression, t.batch, t.memory, results, statuses, reasons, &t.error), FLOW_OK);
+			expressions_service.evaluate(expression, t.batch, t.memory, results, statuses, reasons, &t.error), FLOW_OK);
 		assert_int_equal(
-		    expressions_service.select(expression, t.batch, t.memory, selection, &count, statuses, reasons, &t.error), FLOW_OK);
+			expressions_service.select(expression, t.batch, t.memory, selection, &count, statuses, reasons, &t.error),
+			FLOW_OK);
 		builder_clear(t.memory);
 		uint64_t made = memory_fail_at(0, 0);
 		if (round > 0)

@@ -1,5 +1,5 @@
-/* Random expressions against results that an independent engine gave (make_vectors.py): evaluated, selected, printed and compiled
- * again. */
+/* Random expressions against results that an independent engine gave (make_vectors.py): evaluated, selected, printed
+ * and compiled again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
