@@ -269,87 +269,105 @@ read_two(const node *n, frame *f, slots s, uint32_t target, operand *a, operand 
 	return status == FLOW_OK ? operand_read(n->children[1], f, s, target + 1, b) : status;
 }
 
-typedef flow_status (*pair_function)(frame *f, uint8_t op, const flow_value *a, const flow_value *b,
-									 flow_value *result);
+/* Any pair: nulls, mixed types, what fails. */
+static __attribute__((noinline)) flow_status
+any_pair(const node *n, frame *f, uint32_t slot, const flow_value *a, const flow_value *b, flow_value *to)
+{
+	flow_value result = flow_null();
+	flow_status status = FLOW_OK;
+	if (a->type != FLOW_NULL && b->type != FLOW_NULL)
+		status = arithmetic_row(f, n->op, a, b, &result);
+	*to = status == FLOW_OK ? result : flow_null();
+	return status == FLOW_OK ? status : slot_fail(f, n, slot, status, "%s", f->message);
+}
+
+/* Does the pair if it is of the kernel's type and the result fits; else any_pair does it. */
+typedef int (*pair_function)(const flow_value *a, const flow_value *b, flow_value *to);
 
 /* The loop over pairs; inlined with a constant function, so that typed arithmetic has no call in it. */
 static inline __attribute__((always_inline)) flow_status
-pairs(const node *n, frame *f, slots s, uint32_t target, pair_function row)
+pairs(const node *n, frame *f, slots s, uint32_t target, pair_function fast)
 {
 	operand left, right;
 	flow_status status = read_two(n, f, s, target, &left, &right);
 	flow_value *to = frame_register(f, target);
-	uint8_t op = n->op;
 	for (uint32_t i = 0; i < s.count && status == FLOW_OK; i++) {
 		uint32_t slot = s.list[i];
 		const flow_value *a = &left.cells[slot & left.mask], *b = &right.cells[slot & right.mask];
-		flow_value result = flow_null();
-		if (a->type != FLOW_NULL && b->type != FLOW_NULL) {
-			flow_status row_status = row(f, op, a, b, &result);
-			if (row_status != FLOW_OK) {
-				status = slot_fail(f, n, slot, row_status, "%s", f->message);
-				result = flow_null();
-			}
-		}
-		to[slot] = result;
+		if (!fast(a, b, &to[slot]))
+			status = any_pair(n, f, slot, a, b, &to[slot]);
 	}
 	return status;
 }
 
-static inline flow_status
-add_int64(frame *f, uint8_t op, const flow_value *a, const flow_value *b, flow_value *result)
-{
-	int64_t sum;
-	if (a->type != FLOW_INT64 || b->type != FLOW_INT64)
-		return arithmetic_row(f, op, a, b, result);
-	if (__builtin_add_overflow(a->as.int64, b->as.int64, &sum))
-		return out_of_range(f, op, "int64");
-	*result = flow_int64(sum);
-	return FLOW_OK;
-}
+#define INT64_PAIR(name, builtin)                                                                                      \
+	static inline int name(const flow_value *a, const flow_value *b, flow_value *to)                                   \
+	{                                                                                                                  \
+		int64_t number;                                                                                                \
+		if (a->type != FLOW_INT64 || b->type != FLOW_INT64 || builtin(a->as.int64, b->as.int64, &number))              \
+			return 0;                                                                                                  \
+		*to = flow_int64(number);                                                                                      \
+		return 1;                                                                                                      \
+	}
+#define FLOAT64_PAIR(name, operation)                                                                                  \
+	static inline int name(const flow_value *a, const flow_value *b, flow_value *to)                                   \
+	{                                                                                                                  \
+		double number = a->as.float64 operation b->as.float64;                                                         \
+		if (a->type != FLOW_FLOAT64 || b->type != FLOW_FLOAT64 || !isfinite(number))                                   \
+			return 0;                                                                                                  \
+		*to = flow_float64(number);                                                                                    \
+		return 1;                                                                                                      \
+	}
+INT64_PAIR(add_int64, __builtin_add_overflow)
+INT64_PAIR(subtract_int64, __builtin_sub_overflow)
+INT64_PAIR(multiply_int64, __builtin_mul_overflow)
+FLOAT64_PAIR(add_float64, +)
+FLOAT64_PAIR(subtract_float64, -)
+FLOAT64_PAIR(multiply_float64, *)
 
-static inline flow_status
-multiply_int64(frame *f, uint8_t op, const flow_value *a, const flow_value *b, flow_value *result)
+static inline int
+no_fast_pair(const flow_value *a, const flow_value *b, flow_value *to)
 {
-	int64_t product;
-	if (a->type != FLOW_INT64 || b->type != FLOW_INT64)
-		return arithmetic_row(f, op, a, b, result);
-	if (__builtin_mul_overflow(a->as.int64, b->as.int64, &product))
-		return out_of_range(f, op, "int64");
-	*result = flow_int64(product);
-	return FLOW_OK;
-}
-
-static inline flow_status
-pair_float64(frame *f, uint8_t op, const flow_value *a, const flow_value *b, flow_value *result)
-{
-	if (a->type != FLOW_FLOAT64 || b->type != FLOW_FLOAT64)
-		return arithmetic_row(f, op, a, b, result);
-	return float64_arithmetic(f, op, a->as.float64, b->as.float64, result);
-}
-
-static flow_status
-add_int64_kernel(const node *n, frame *f, slots s, uint32_t target)
-{
-	return pairs(n, f, s, target, add_int64);
+	(void)a;
+	(void)b;
+	(void)to;
+	return 0;
 }
 
 static flow_status
-multiply_int64_kernel(const node *n, frame *f, slots s, uint32_t target)
+int64_kernel(const node *n, frame *f, slots s, uint32_t target)
 {
-	return pairs(n, f, s, target, multiply_int64);
+	switch (n->op) {
+	case NODE_ADD:
+		return pairs(n, f, s, target, add_int64);
+	case NODE_SUBTRACT:
+		return pairs(n, f, s, target, subtract_int64);
+	case NODE_MULTIPLY:
+		return pairs(n, f, s, target, multiply_int64);
+	default:
+		return pairs(n, f, s, target, no_fast_pair);
+	}
 }
 
 static flow_status
 float64_kernel(const node *n, frame *f, slots s, uint32_t target)
 {
-	return pairs(n, f, s, target, pair_float64);
+	switch (n->op) {
+	case NODE_ADD:
+		return pairs(n, f, s, target, add_float64);
+	case NODE_SUBTRACT:
+		return pairs(n, f, s, target, subtract_float64);
+	case NODE_MULTIPLY:
+		return pairs(n, f, s, target, multiply_float64);
+	default:
+		return pairs(n, f, s, target, no_fast_pair);
+	}
 }
 
 static flow_status
 generic_kernel(const node *n, frame *f, slots s, uint32_t target)
 {
-	return pairs(n, f, s, target, arithmetic_row);
+	return pairs(n, f, s, target, no_fast_pair);
 }
 
 /* Timestamps and dates to one unit; days are 86,400 seconds. */
@@ -472,10 +490,8 @@ arithmetic_choose(const node *n)
 		return instant_kernel;
 	if (all_of_kind(n, FLOW_KIND_FLOAT64, FLOW_KIND_FLOAT32))
 		return float64_kernel;
-	if (n->op == NODE_ADD && all_of_kind(n, FLOW_KIND_INT64, FLOW_KIND_INT32))
-		return add_int64_kernel;
-	if (n->op == NODE_MULTIPLY && all_of_kind(n, FLOW_KIND_INT64, FLOW_KIND_INT32))
-		return multiply_int64_kernel;
+	if (all_of_kind(n, FLOW_KIND_INT64, FLOW_KIND_INT32))
+		return int64_kernel;
 	return generic_kernel;
 }
 
