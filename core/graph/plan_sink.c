@@ -22,11 +22,12 @@ check_side(planner *p, const plan_stream *stream, const plan_serde *serde, const
 	return 0;
 }
 
+/* What takes "any" takes records of every type. */
 static int
 check_dictated(planner *p, const plan_stream *stream, const flow_schema *schema, const setting *place)
 {
 	const flow_schema *wanted = stream->description.schema;
-	if (wanted == NULL || schema_equal(wanted, schema))
+	if (wanted == NULL || wanted->kind == FLOW_KIND_ANY || schema_equal(wanted, schema))
 		return 1;
 	problem_at(p->problems, place, "output '%s' takes %s, but the records are %s", stream->id,
 			   planner_schema_text(p, wanted), planner_schema_text(p, schema));

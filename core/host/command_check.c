@@ -94,7 +94,7 @@ print_explanation(arena *a, const char *key, const setting *found)
 static int
 explain(session *s, arguments *given)
 {
-	const char *key = arguments_operand(given, 1);
+	const char *key = arguments_operand(given, arguments_count(given) - 1);
 	const setting *found = config_explain(s->config, key);
 	if (found == NULL) {
 		fprintf(stderr, "flowd explain: nothing sets %s\n", key);
@@ -118,7 +118,7 @@ run_explain(arguments *given)
 	int exit_code = session_open(&s, given);
 	if (exit_code == EXIT_DONE) {
 		/* The planner's part is wanted too, but a key can be explained although something else is wrong. */
-		if (session_load(&s, given, 1) == EXIT_DONE)
+		if (session_load(&s, given, arguments_count(given) - 1) == EXIT_DONE)
 			session_plan(&s, PLAN_OFFLINE);
 		exit_code = s.config == NULL ? EXIT_RUN_FAILED : explain(&s, given);
 		if (exit_code != EXIT_DONE && s.problems->errors != 0)
@@ -151,9 +151,9 @@ const command plan_command = {
 
 const command explain_command = {
 	.name = "explain",
-	.operands = "FILE KEY",
+	.operands = "FILE... KEY",
 	.least = 2,
-	.most = 2,
+	.most = FILES_MOST + 1,
 	.summary = "Show a key's value, where it is from, and what it overrode.",
 	.doc = "A key is what the plan calls it: systems.NAME.*, streams.ID.*, tables.NAME.*, operators.NAME.*, job.*",
 	.options = check_options,

@@ -404,6 +404,18 @@ given_an_output_of_another_type_when_planned_then_both_types_are_named(void **st
 }
 
 static void
+given_an_output_that_takes_any_type_when_planned_then_records_of_a_type_are_fine(void **state)
+{
+	expect(state,
+		   "application: { name = \"t\"; systems: { local: { type = \"messaging\"; serde: { type = \"json\"; types: { x = "
+		   "\"int64\"; }; }; }; };\n"
+		   "inputs: { a: { system = \"local\"; bounded = true; }; };\n"
+		   "outputs: { o: { system = \"local\"; takes = \"any\"; }; };\n"
+		   "flow: ( { from = \"a\"; to = \"o\"; } ); };\n",
+		   "");
+}
+
+static void
 given_two_steps_that_write_different_types_when_planned_then_both_types_are_named(void **state)
 {
 	expect(state,
@@ -504,6 +516,7 @@ main(void)
 		TEST(given_a_local_table_between_equal_partitions_when_planned_then_it_is_fine),
 		TEST(given_records_that_the_serde_cannot_take_when_planned_then_the_step_is_the_place),
 		TEST(given_an_output_of_another_type_when_planned_then_both_types_are_named),
+		TEST(given_an_output_that_takes_any_type_when_planned_then_records_of_a_type_are_fine),
 		TEST(given_two_steps_that_write_different_types_when_planned_then_both_types_are_named),
 		TEST(given_dead_letters_wanted_without_an_output_when_planned_then_it_is_missed),
 		TEST(given_the_dead_letters_as_a_steps_output_when_planned_then_it_is_refused),
