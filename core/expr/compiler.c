@@ -33,7 +33,7 @@ compiler_start(compiler *c, flow_slice text, const flow_schema *schema, flow_sli
 	c->constants.memory = memory;
 	c->constants.builder = (flow_builder){ .struct_size = FLOW_SIZEOF(flow_builder), .ops = &arena_builder_ops };
 	c->constants.builder.host = &c->constants;
-	if (schema->kind != FLOW_KIND_RECORD)
+	if (schema->kind != FLOW_KIND_RECORD && schema->kind != FLOW_KIND_ANY)
 		return compile_fail(c, FLOW_E_TYPE, 1, "expressions need records, the input is %s", kind_name(schema->kind));
 	if (text.size > TEXT_LIMIT)
 		return compile_fail(c, FLOW_E_LIMIT, 1, "the expression has %llu bytes, at most %u are allowed",

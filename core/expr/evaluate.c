@@ -126,6 +126,18 @@ map_get(const flow_map *map, flow_slice key)
 	return flow_null();
 }
 
+/* A row without such an entry, or one that is no map, gives null. */
+flow_status
+entry_kernel(const node *n, frame *f, slots s, uint32_t target)
+{
+	flow_value *to = frame_register(f, target);
+	for (uint32_t i = 0; i < s.count; i++) {
+		const flow_value *row = &f->values[s.list[i]];
+		to[s.list[i]] = row->type == FLOW_MAP ? map_get(row->as.map, n->name) : flow_null();
+	}
+	return FLOW_OK;
+}
+
 /* What is not there, or has no members, gives null. */
 flow_status
 member_kernel(const node *n, frame *f, slots s, uint32_t target)

@@ -28,6 +28,7 @@
 enum node_op {
 	NODE_CONSTANT,
 	NODE_FIELD,
+	NODE_ENTRY,  /* like a field, of rows that are self-typed: schemaless records */
 	NODE_MEMBER, /* children[0].name, children[0]['name'] */
 	NODE_NEGATE,
 	NODE_ADD,
@@ -173,6 +174,7 @@ flow_status row_fail(frame *f, flow_status status, const char *format, ...) __at
 /* Kernels, by file. */
 flow_status constant_kernel(const node *n, frame *f, slots s, uint32_t target);
 flow_status field_kernel(const node *n, frame *f, slots s, uint32_t target);
+flow_status entry_kernel(const node *n, frame *f, slots s, uint32_t target);
 flow_status member_kernel(const node *n, frame *f, slots s, uint32_t target);
 flow_status is_kernel(const node *n, frame *f, slots s, uint32_t target);
 flow_status not_kernel(const node *n, frame *f, slots s, uint32_t target);

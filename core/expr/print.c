@@ -232,6 +232,7 @@ strength_of(const node *n)
 		return SIGN_STRENGTH;
 	case NODE_CONSTANT:
 	case NODE_FIELD:
+	case NODE_ENTRY:
 	case NODE_MEMBER:
 	case NODE_CASE:
 	case NODE_CAST:
@@ -345,6 +346,7 @@ print_bare(struct printer *p, const node *n)
 		put_constant(p, n);
 		break;
 	case NODE_FIELD:
+	case NODE_ENTRY:
 		put_name(p, n->name);
 		break;
 	case NODE_MEMBER:

@@ -41,6 +41,12 @@ unknown_field(compiler *c, const node *n, const flow_schema *record)
 static int
 type_field(compiler *c, node *n)
 {
+	if (c->schema->kind == FLOW_KIND_ANY) {
+		n->op = NODE_ENTRY;
+		n->type = (value_type){ .kind = FLOW_KIND_ANY, .nullable = 1 };
+		n->evaluate = entry_kernel;
+		return 1;
+	}
 	int32_t index = flow_schema_find(c->schema, n->name);
 	if (index < 0)
 		return unknown_field(c, n, c->schema);
@@ -462,6 +468,7 @@ type_node(compiler *c, node *n)
 		n->evaluate = constant_kernel;
 		return 1;
 	case NODE_FIELD:
+	case NODE_ENTRY:
 		return type_field(c, n);
 	case NODE_MEMBER:
 		return type_member(c, n);

@@ -109,7 +109,7 @@ constant_frame(compiler *c, frame *f, flow_value *registers)
 static int
 can_fold(const node *n)
 {
-	if (n->op == NODE_FIELD || (n->op == NODE_CALL && n->child_count == 0))
+	if (n->op == NODE_FIELD || n->op == NODE_ENTRY || (n->op == NODE_CALL && n->child_count == 0))
 		return 0;
 	for (uint32_t i = 0; i < n->child_count; i++)
 		if (!n->children[i]->folded)

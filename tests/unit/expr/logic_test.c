@@ -311,6 +311,19 @@ any_is_checked_row_by_row(void **state)
 }
 
 static void
+names_are_entries_of_rows_that_are_self_typed(void **state)
+{
+	(void)state;
+	expression_text t;
+	expression_text_open(&t, "any", "{\"status\":200,\"x\":{\"y\":1.50}}\n{\"status\":404}\n{\"other\":1}\n7\n");
+	check(&t, "status > 200", "false | true | null | null");
+	check(&t, "status is null", "false | false | true | true");
+	assert_string_equal(expression_text_selected(&t, "x.y = 1.5"), "0");
+	assert_string_equal(expression_text_selected(&t, "cast(status as int64) between 400 and 499"), "1");
+	expression_text_close(&t);
+}
+
+static void
 rows_without_a_value_have_null_fields(void **state)
 {
 	(void)state;
@@ -528,6 +541,7 @@ main(void)
 		cmocka_unit_test(nesting_has_a_limit),
 		cmocka_unit_test(members_are_read_from_records_maps_and_any),
 		cmocka_unit_test(any_is_checked_row_by_row),
+		cmocka_unit_test(names_are_entries_of_rows_that_are_self_typed),
 		cmocka_unit_test(rows_without_a_value_have_null_fields),
 		cmocka_unit_test(only_selected_rows_are_evaluated),
 		cmocka_unit_test(batches_of_any_size_give_the_same),
