@@ -229,7 +229,9 @@ tick(task *t)
 	t->deadline = INT64_MAX;
 	for (uint32_t i = 0; i < t->node_count; i++) {
 		node *n = &t->nodes[i];
-		if (n->driver->tick != NULL && n->deadline <= t->now) {
+		if (n->driver->tick == NULL)
+			continue; /* a sink's deadline counts only while it holds something */
+		if (n->deadline <= t->now) {
 			n->deadline = INT64_MAX;
 			flow_status status = n->driver->tick(n);
 			if (status < 0)
