@@ -56,13 +56,14 @@ publish(flow_committer *committer, const char *temporary, const char *target, ui
 	if (stat(temporary, &about) != 0) {
 		if (errno == ENOENT && stat(target, &about) == 0 && (uint64_t)about.st_size == length)
 			return FLOW_OK;
-		return flow_fail(host, error, FLOW_E_NOT_FOUND,
-		                 "%s: the temporary with the job's output is gone; it cannot be finished. Start anew with --fresh",
-		                 temporary);
+		return flow_fail(
+			host, error, FLOW_E_NOT_FOUND,
+			"%s: the temporary with the job's output is gone; it cannot be finished. Start anew with --fresh",
+			temporary);
 	}
 	if ((uint64_t)about.st_size < length)
 		return flow_fail(host, error, FLOW_E_CORRUPT, "%s: has %llu bytes, but the checkpoint knows of %llu", temporary,
-		                 (unsigned long long)about.st_size, (unsigned long long)length);
+						 (unsigned long long)about.st_size, (unsigned long long)length);
 	if ((uint64_t)about.st_size > length) {
 		flow_status status = cut_back(committer, temporary, length, error);
 		if (status != FLOW_OK)
@@ -74,8 +75,8 @@ publish(flow_committer *committer, const char *temporary, const char *target, ui
 }
 
 flow_status
-committer_commit(flow_committer *committer, const flow_handle *const *handles, uint64_t count, const flow_marker *marker,
-                 int last, flow_error *error)
+committer_commit(flow_committer *committer, const flow_handle *const *handles, uint64_t count,
+				 const flow_marker *marker, int last, flow_error *error)
 {
 	(void)marker;
 	const flow_host *host = committer->host;
@@ -163,7 +164,8 @@ committer_abort(flow_committer *committer, const flow_handle *const *keep, uint6
 	flow_status status = FLOW_OK;
 	if (glob(pattern, GLOB_PERIOD, NULL, &found) == 0) {
 		for (size_t i = 0; status == FLOW_OK && i < found.gl_pathc; i++)
-			if (!is_kept(committer, found.gl_pathv[i], keep, count) && unlink(found.gl_pathv[i]) != 0 && errno != ENOENT)
+			if (!is_kept(committer, found.gl_pathv[i], keep, count) && unlink(found.gl_pathv[i]) != 0 &&
+				errno != ENOENT)
 				status = path_failed(host, error, "cannot remove the temporary", found.gl_pathv[i], errno);
 	}
 	globfree(&found);

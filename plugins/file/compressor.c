@@ -28,9 +28,9 @@ take_back(struct compressor *compressor, uint64_t before)
 {
 	struct stat about;
 	int plain = compressor->compression == COMPRESSION_NONE && fstat(compressor->descriptor, &about) == 0 &&
-	            S_ISREG(about.st_mode) && lseek(compressor->descriptor, 0, SEEK_CUR) == (off_t)compressor->size;
+				S_ISREG(about.st_mode) && lseek(compressor->descriptor, 0, SEEK_CUR) == (off_t)compressor->size;
 	if (!plain || ftruncate(compressor->descriptor, (off_t)before) != 0 ||
-	    lseek(compressor->descriptor, (off_t)before, SEEK_SET) < 0)
+		lseek(compressor->descriptor, (off_t)before, SEEK_SET) < 0)
 		return 0;
 	compressor->size = before;
 	return 1;
@@ -44,8 +44,10 @@ write_failed(struct compressor *compressor, uint64_t before, int number, flow_er
 	if (!compressor->broken && take_back(compressor, before))
 		return path_failed(host, error, "cannot write", compressor->path, number);
 	compressor->broken = 1;
-	flow_fail(host, error, FLOW_E_IO, "%s: cannot write: %s; mend that, then start the job again: it goes on from its last "
-	          "checkpoint", compressor->path, strerror(number));
+	flow_fail(host, error, FLOW_E_IO,
+			  "%s: cannot write: %s; mend that, then start the job again: it goes on from its last "
+			  "checkpoint",
+			  compressor->path, strerror(number));
 	host->errors->flag(error, FLOW_ERROR_FATAL);
 	return FLOW_E_IO;
 }
@@ -75,19 +77,20 @@ prepare_compression(struct compressor *compressor, int level, flow_error *error)
 	compressor->output = compressor->host->allocate(OUTPUT_SIZE);
 	int ready = compressor->output != NULL;
 	if (ready && compressor->compression == COMPRESSION_GZIP) {
-		ready = deflateInit2(&compressor->zlib, level > 9 ? 9 : level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK;
+		ready =
+			deflateInit2(&compressor->zlib, level > 9 ? 9 : level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK;
 	} else if (ready) {
 		compressor->zstd = ZSTD_createCCtx();
 		ready = compressor->zstd != NULL &&
-		        !ZSTD_isError(ZSTD_CCtx_setParameter(compressor->zstd, ZSTD_c_compressionLevel, level)) &&
-		        !ZSTD_isError(ZSTD_CCtx_setParameter(compressor->zstd, ZSTD_c_checksumFlag, 1));
+				!ZSTD_isError(ZSTD_CCtx_setParameter(compressor->zstd, ZSTD_c_compressionLevel, level)) &&
+				!ZSTD_isError(ZSTD_CCtx_setParameter(compressor->zstd, ZSTD_c_checksumFlag, 1));
 	}
 	return ready ? FLOW_OK : flow_fail(compressor->host, error, FLOW_E_MEMORY, "out of memory");
 }
 
 flow_status
 compressor_open(const flow_host *host, const char *path, int descriptor, uint32_t compression, int level, uint64_t size,
-                struct compressor **result, flow_error *error)
+				struct compressor **result, flow_error *error)
 {
 	struct compressor *compressor = flow_new(host, sizeof(*compressor));
 	if (compressor == NULL)
@@ -130,8 +133,7 @@ deflate_all(struct compressor *compressor, const char *data, uint64_t size, int 
 			zlib->next_out = (unsigned char *)compressor->output;
 			zlib->avail_out = OUTPUT_SIZE;
 			result = deflate(zlib, end && piece == size ? Z_FINISH : Z_NO_FLUSH);
-			flow_status status =
-			    write_file(compressor, compressor->output, OUTPUT_SIZE - zlib->avail_out, error);
+			flow_status status = write_file(compressor, compressor->output, OUTPUT_SIZE - zlib->avail_out, error);
 			if (status != FLOW_OK)
 				return status;
 		} while (zlib->avail_out == 0);
@@ -155,7 +157,7 @@ zstd_all(struct compressor *compressor, const char *data, uint64_t size, int end
 		left = ZSTD_compressStream2(compressor->zstd, &output, &input, end ? ZSTD_e_end : ZSTD_e_continue);
 		if (ZSTD_isError(left))
 			return flow_fail(compressor->host, error, FLOW_E_INTERNAL, "%s: zstd: %s", compressor->path,
-			                 ZSTD_getErrorName(left));
+							 ZSTD_getErrorName(left));
 		flow_status status = write_file(compressor, compressor->output, output.pos, error);
 		if (status != FLOW_OK)
 			return status;
@@ -176,7 +178,7 @@ compressor_write(struct compressor *compressor, const char *data, uint64_t size,
 		return write_file(compressor, data, size, error);
 	compressor->open = 1;
 	return compressor->compression == COMPRESSION_GZIP ? deflate_all(compressor, data, size, 0, error)
-	                                                   : zstd_all(compressor, data, size, 0, error);
+													   : zstd_all(compressor, data, size, 0, error);
 }
 
 flow_status
@@ -187,7 +189,7 @@ compressor_end(struct compressor *compressor, flow_error *error)
 	if (!compressor->open)
 		return FLOW_OK;
 	flow_status status = compressor->compression == COMPRESSION_GZIP ? deflate_all(compressor, NULL, 0, 1, error)
-	                                                                 : zstd_all(compressor, NULL, 0, 1, error);
+																	 : zstd_all(compressor, NULL, 0, 1, error);
 	compressor->open = status != FLOW_OK;
 	return status;
 }

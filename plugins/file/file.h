@@ -34,7 +34,7 @@ struct path_list {
 
 /* FLOW_E_NOT_FOUND: a path or pattern matches nothing. */
 flow_status path_list_read(const flow_host *host, const flow_stream_request *request, struct path_list *list,
-                           flow_error *error);
+						   flow_error *error);
 void path_list_free(const flow_host *host, struct path_list *list);
 /* What the option `compression` says; COMPRESSION_AUTO: look at the path. */
 uint32_t path_compression_option(const flow_stream_request *request);
@@ -50,7 +50,7 @@ struct path_names {
 };
 
 flow_status path_names_open(const flow_host *host, const flow_stream_request *request, struct path_names *names,
-                            flow_error *error);
+							flow_error *error);
 void path_names_close(struct path_names *names);
 /* The target of one task ("{task}" replaced), and its temporary beside it. From host memory; NULL: out of memory. */
 char *path_target(const struct path_names *names, uint32_t task);
@@ -67,14 +67,14 @@ flow_status path_failed(const flow_host *host, flow_error *error, const char *do
 struct reader;
 
 flow_status reader_open(const flow_host *host, const char *path, uint32_t compression, struct reader **reader,
-                        flow_error *error);
+						flow_error *error);
 /* Goes to `offset` of the decompressed stream, READER_END: to its end. FLOW_E_POSITION_LOST: the file is shorter. */
 #define READER_END UINT64_MAX
 flow_status reader_seek(struct reader *reader, uint64_t offset, flow_error *error);
 /* Up to `capacity` bytes; *size 0: the end. A cut or damaged compressed file is FLOW_E_CORRUPT with its place. FLOW_AGAIN: a pipe
  * gave nothing for 100 ms. */
 flow_status reader_read(struct reader *reader, char *buffer, uint64_t capacity, uint64_t *size, flow_error *error);
-uint64_t reader_offset(const struct reader *reader);     /* in the decompressed stream */
+uint64_t reader_offset(const struct reader *reader);      /* in the decompressed stream */
 uint64_t reader_file_offset(const struct reader *reader); /* in the file */
 void reader_close(struct reader *reader);
 
@@ -83,7 +83,7 @@ void reader_close(struct reader *reader);
 struct compressor;
 
 flow_status compressor_open(const flow_host *host, const char *path, int descriptor, uint32_t compression, int level,
-                            uint64_t size, struct compressor **compressor, flow_error *error);
+							uint64_t size, struct compressor **compressor, flow_error *error);
 /* What a plain regular file has got of a write that fails is taken back, so that it can be tried again; where that cannot be, the
  * error is fatal. */
 flow_status compressor_write(struct compressor *compressor, const char *data, uint64_t size, flow_error *error);
@@ -94,27 +94,27 @@ flow_status compressor_end(struct compressor *compressor, flow_error *error);
 /* What is in the file has reached the disk. */
 flow_status compressor_sync(struct compressor *compressor, flow_error *error);
 uint64_t compressor_size(const struct compressor *compressor); /* bytes in the file */
-void compressor_close(struct compressor *compressor);           /* not the descriptor */
+void compressor_close(struct compressor *compressor);          /* not the descriptor */
 
 /* source.c, writer.c, committer.c: the system's functions ---------------------------------------------------------- */
 
 flow_status source_open(flow_system *system, const flow_stream_request *request, flow_source_info *info,
-                        flow_source **source, flow_error *error);
+						flow_source **source, flow_error *error);
 flow_status source_partitions(flow_source *source, const flow_partition *const **partitions, uint64_t *count,
-                              flow_error *error);
+							  flow_error *error);
 flow_status source_assign(flow_source *source, uint32_t partition, flow_slice position, flow_error *error);
 flow_status source_revoke(flow_source *source, uint32_t partition, flow_error *error);
 void source_pause(flow_source *source, uint32_t partition, int paused);
 flow_status source_read(flow_source *source, flow_builder *builder, flow_error *error);
 flow_status source_position(flow_source *source, uint32_t partition, int64_t ordinal, void *bytes, uint64_t capacity,
-                            uint64_t *size, flow_error *error);
+							uint64_t *size, flow_error *error);
 void source_remaining(flow_source *source, int64_t *records, int64_t *bytes);
 void source_close(flow_source *source);
 
 flow_status writer_open(flow_system *system, const flow_stream_request *request, uint32_t task, uint32_t task_count,
-                        const flow_handle *recovered, const flow_waker *waker, flow_writer **writer, flow_error *error);
+						const flow_handle *recovered, const flow_waker *waker, flow_writer **writer, flow_error *error);
 flow_status writer_write(flow_writer *writer, const flow_batch *batch, uint32_t first, uint32_t *accepted,
-                         flow_status *statuses, flow_error *error);
+						 flow_status *statuses, flow_error *error);
 flow_status writer_flush(flow_writer *writer, flow_error *error);
 flow_status writer_prepare(flow_writer *writer, uint64_t epoch, int last, flow_slice *handle, flow_error *error);
 void writer_close(flow_writer *writer);
@@ -125,11 +125,11 @@ uint64_t handle_length(flow_slice bytes); /* UINT64_MAX: not one of ours */
 void handle_make(uint64_t length, unsigned char bytes[HANDLE_SIZE]);
 
 flow_status committer_open(flow_system *system, const flow_stream_request *request, flow_committer **committer,
-                           flow_error *error);
+						   flow_error *error);
 flow_status committer_commit(flow_committer *committer, const flow_handle *const *handles, uint64_t count,
-                             const flow_marker *marker, int last, flow_error *error);
+							 const flow_marker *marker, int last, flow_error *error);
 flow_status committer_abort(flow_committer *committer, const flow_handle *const *keep, uint64_t count,
-                            flow_error *error);
+							flow_error *error);
 void committer_close(flow_committer *committer);
 
 #endif

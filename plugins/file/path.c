@@ -88,7 +88,8 @@ add_found(const flow_host *host, struct path_list *list, const char *pattern, co
 		status = add_path(host, list, found->gl_pathv[i], known, error);
 	}
 	if (status == FLOW_OK && !files)
-		return flow_fail(host, error, FLOW_E_NOT_FOUND, "%s: only folders match; name their files: \"%s/*\"", pattern, pattern);
+		return flow_fail(host, error, FLOW_E_NOT_FOUND, "%s: only folders match; name their files: \"%s/*\"", pattern,
+						 pattern);
 	return status;
 }
 
@@ -134,8 +135,8 @@ path_list_read(const flow_host *host, const flow_stream_request *request, struct
 	for (uint64_t i = 0; status == FLOW_OK && i < paths->entry_count; i++)
 		status = add_one(host, list, paths->entries[i]->value->text.data, error);
 	if (status == FLOW_OK && list->count == 0)
-		status = flow_fail(host, error, FLOW_E_NOT_FOUND, "%.*s: no file is named", (int)request->id.size,
-		                   request->id.data);
+		status =
+			flow_fail(host, error, FLOW_E_NOT_FOUND, "%.*s: no file is named", (int)request->id.size, request->id.data);
 	if (status != FLOW_OK)
 		path_list_free(host, list);
 	return status;
@@ -196,7 +197,7 @@ path_names_open(const flow_host *host, const flow_stream_request *request, struc
 		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
 	}
 	snprintf(names->suffix, size, "%.*s%s%.*s", (int)request->job.size, request->job.data,
-	         request->instance.size == 0 ? "" : "-", (int)request->instance.size, request->instance.data);
+			 request->instance.size == 0 ? "" : "-", (int)request->instance.size, request->instance.data);
 	for (char *c = names->suffix; *c != '\0'; c++)
 		if (*c == '/')
 			*c = '_';

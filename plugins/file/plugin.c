@@ -11,8 +11,9 @@ static const flow_option input_path = {
 	.element = FLOW_OPTION_PATH,
 	.flags = FLOW_OPTION_REQUIRED | FLOW_OPTION_OR_ONE,
 	.name = "path",
-	.doc = "The file, or several, or patterns with * ? and [ ]; \"-\" is standard input. Each file is a partition; files of "
-	       "a pattern are read in the order of their names.",
+	.doc = "The file, or several, or patterns with * ? and [ ]; \"-\" is standard input. Each file is a partition; "
+		   "files of "
+		   "a pattern are read in the order of their names.",
 	.example = "\"data/flights.csv\"",
 };
 static const flow_option input_compression = {
@@ -45,8 +46,10 @@ static const flow_option output_path = {
 	.type = FLOW_OPTION_PATH,
 	.flags = FLOW_OPTION_REQUIRED,
 	.name = "path",
-	.doc = "The file. It is written as a temporary beside it and renamed once, when the job has finished, over what was there; "
-	       "\"-\" is standard output. \"{task}\" in it is the number of the task: then several tasks write, a file each.",
+	.doc =
+		"The file. It is written as a temporary beside it and renamed once, when the job has finished, over what was "
+		"there; "
+		"\"-\" is standard output. \"{task}\" in it is the number of the task: then several tasks write, a file each.",
 	.example = "\"out/late-flights.jsonl\"",
 };
 static const flow_option output_compression = {
@@ -74,7 +77,7 @@ static const flow_option output_folders = {
 	.default_text = "false",
 };
 static const flow_option *const output_list[] = { &output_path, &output_compression, &output_level, &output_folders,
-	                                              NULL };
+												  NULL };
 static const flow_option_set output_set = {
 	.struct_size = FLOW_SIZEOF(flow_option_set),
 	.scope = "output",
@@ -103,7 +106,7 @@ system_close(flow_system *system)
 
 static flow_status
 describe_input(flow_system *system, const flow_stream_request *request, flow_stream_description *description,
-               flow_error *error)
+			   flow_error *error)
 {
 	description->bounded = 1;
 	const flow_option_value *paths = flow_option_get(request->options, "path");
@@ -124,7 +127,7 @@ describe_input(flow_system *system, const flow_stream_request *request, flow_str
 
 static flow_status
 describe(flow_system *system, const flow_stream_request *request, flow_stream_description *description,
-         flow_error *error)
+		 flow_error *error)
 {
 	if (request->direction == FLOW_DIRECTION_INPUT)
 		return describe_input(system, request, description, error);

@@ -131,8 +131,8 @@ static flow_status
 damaged(struct reader *reader, const char *what, flow_error *error)
 {
 	return flow_fail(reader->host, error, FLOW_E_CORRUPT, "%s: %s at byte %llu of the file; %s", reader->path, what,
-	                 (unsigned long long)(reader->file_offset - (reader->input_size - reader->input_used)),
-	                 reader->compression == COMPRESSION_GZIP ? "check it with: gzip -t" : "check it with: zstd -t");
+					 (unsigned long long)(reader->file_offset - (reader->input_size - reader->input_used)),
+					 reader->compression == COMPRESSION_GZIP ? "check it with: gzip -t" : "check it with: zstd -t");
 }
 
 /* Makes sure that there is input, or that the file has ended. */
@@ -197,7 +197,7 @@ decompress(struct reader *reader, char *buffer, uint64_t capacity, uint64_t *siz
 		if (no_input && !reader->inside)
 			return FLOW_OK; /* the end, between members */
 		status = reader->compression == COMPRESSION_GZIP ? inflate_some(reader, buffer, capacity, size, error)
-		                                                 : unzstd_some(reader, buffer, capacity, size, error);
+														 : unzstd_some(reader, buffer, capacity, size, error);
 		if (status != FLOW_OK)
 			return status;
 		if (*size == 0 && no_input && reader->inside)
@@ -210,7 +210,7 @@ flow_status
 reader_read(struct reader *reader, char *buffer, uint64_t capacity, uint64_t *size, flow_error *error)
 {
 	flow_status status = reader->compression == COMPRESSION_NONE ? read_file(reader, buffer, capacity, size, error)
-	                                                             : decompress(reader, buffer, capacity, size, error);
+																 : decompress(reader, buffer, capacity, size, error);
 	if (status == FLOW_OK)
 		reader->offset += *size;
 	return status;
@@ -219,9 +219,10 @@ reader_read(struct reader *reader, char *buffer, uint64_t capacity, uint64_t *si
 static flow_status
 position_lost(struct reader *reader, uint64_t offset, flow_error *error)
 {
-	return flow_fail(reader->host, error, FLOW_E_POSITION_LOST,
-	                 "%s: is shorter than the position %llu that the checkpoint has; it was changed. Start anew with --fresh",
-	                 reader->path, (unsigned long long)offset);
+	return flow_fail(
+		reader->host, error, FLOW_E_POSITION_LOST,
+		"%s: is shorter than the position %llu that the checkpoint has; it was changed. Start anew with --fresh",
+		reader->path, (unsigned long long)offset);
 }
 
 static flow_status

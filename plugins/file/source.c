@@ -12,9 +12,9 @@ struct file_partition {
 	flow_partition description;
 	struct reader *reader; /* open between assign and the end */
 	int regular;
-	uint64_t size;         /* of the file; 0: unknown */
+	uint64_t size; /* of the file; 0: unknown */
 	uint64_t start;
-	uint64_t left;         /* bytes of the file that count as remaining */
+	uint64_t left; /* bytes of the file that count as remaining */
 	int assigned;
 	int paused;
 	int ended;
@@ -44,10 +44,11 @@ make_partitions(flow_source *source, flow_source_info *info, flow_error *error)
 	for (uint64_t i = 0; i < count; i++) {
 		struct file_partition *partition = &source->partitions[i];
 		flow_slice path = flow_slice_of(source->paths.items[i]);
-		partition->description = (flow_partition){ .struct_size = FLOW_SIZEOF(flow_partition),
-			                                       .index = (uint32_t)i,
-			                                       .id = path,
-			                                       .place = flow_slice_is(path, "-") ? flow_slice_of("standard input") : path };
+		partition->description =
+			(flow_partition){ .struct_size = FLOW_SIZEOF(flow_partition),
+							  .index = (uint32_t)i,
+							  .id = path,
+							  .place = flow_slice_is(path, "-") ? flow_slice_of("standard input") : path };
 		source->pointers[i] = &partition->description;
 		struct stat about;
 		partition->regular = strcmp(path.data, "-") != 0 && stat(path.data, &about) == 0 && S_ISREG(about.st_mode);
@@ -61,7 +62,7 @@ make_partitions(flow_source *source, flow_source_info *info, flow_error *error)
 
 flow_status
 source_open(flow_system *system, const flow_stream_request *request, flow_source_info *info, flow_source **result,
-            flow_error *error)
+			flow_error *error)
 {
 	const flow_host *host = system->host;
 	flow_source *source = flow_new(host, sizeof(*source));
@@ -106,11 +107,11 @@ source_partitions(flow_source *source, const flow_partition *const **partitions,
 
 static flow_status
 parse_position(flow_source *source, const struct file_partition *partition, flow_slice position, uint64_t *offset,
-               flow_error *error)
+			   flow_error *error)
 {
 	if (position.size != POSITION_SIZE)
 		return flow_fail(source->host, error, FLOW_E_CORRUPT, "%s: the checkpoint's position has %llu bytes, not %d",
-		                 partition->description.id.data, (unsigned long long)position.size, POSITION_SIZE);
+						 partition->description.id.data, (unsigned long long)position.size, POSITION_SIZE);
 	*offset = 0;
 	for (int i = 0; i < POSITION_SIZE; i++)
 		*offset = *offset << 8 | (unsigned char)position.data[i];
@@ -129,7 +130,7 @@ open_reader(flow_source *source, struct file_partition *partition, uint64_t offs
 {
 	const char *path = partition->description.id.data;
 	flow_status status =
-	    reader_open(source->host, path, path_compression(source->compression, path), &partition->reader, error);
+		reader_open(source->host, path, path_compression(source->compression, path), &partition->reader, error);
 	return status == FLOW_OK ? reader_seek(partition->reader, offset, error) : status;
 }
 
@@ -254,7 +255,7 @@ source_read(flow_source *source, flow_builder *builder, flow_error *error)
 
 flow_status
 source_position(flow_source *source, uint32_t index, int64_t ordinal, void *bytes, uint64_t capacity, uint64_t *size,
-                flow_error *error)
+				flow_error *error)
 {
 	const struct file_partition *partition = &source->partitions[index];
 	if (capacity < POSITION_SIZE)

@@ -54,9 +54,10 @@ static flow_status
 missing_folder(const flow_writer *writer, flow_error *error)
 {
 	char *folder = path_folder(writer->host, writer->target);
-	flow_status status = flow_fail(writer->host, error, FLOW_E_NOT_FOUND,
-	                               "%s: the folder %s is not there; make it, or set make_folders = true for this output",
-	                               writer->target, folder == NULL ? "" : folder);
+	flow_status status =
+		flow_fail(writer->host, error, FLOW_E_NOT_FOUND,
+				  "%s: the folder %s is not there; make it, or set make_folders = true for this output", writer->target,
+				  folder == NULL ? "" : folder);
 	writer->host->release(folder);
 	return status;
 }
@@ -78,14 +79,16 @@ go_on_from(flow_writer *writer, const flow_handle *recovered, uint64_t *length, 
 	struct stat about;
 	*length = handle_length(recovered->bytes);
 	if (*length == UINT64_MAX)
-		return flow_fail(host, error, FLOW_E_CORRUPT, "%s: the checkpoint's handle is not one of a file", writer->target);
+		return flow_fail(host, error, FLOW_E_CORRUPT, "%s: the checkpoint's handle is not one of a file",
+						 writer->target);
 	if (fstat(writer->descriptor, &about) != 0)
 		return path_failed(host, error, "cannot look at", writer->temporary, errno);
 	if ((uint64_t)about.st_size < *length)
-		return flow_fail(host, error, FLOW_E_CORRUPT,
-		                 "%s: has %llu bytes, but the checkpoint knows of %llu; it was changed by somebody else. Start anew "
-		                 "with --fresh",
-		                 writer->temporary, (unsigned long long)about.st_size, (unsigned long long)*length);
+		return flow_fail(
+			host, error, FLOW_E_CORRUPT,
+			"%s: has %llu bytes, but the checkpoint knows of %llu; it was changed by somebody else. Start anew "
+			"with --fresh",
+			writer->temporary, (unsigned long long)about.st_size, (unsigned long long)*length);
 	if (ftruncate(writer->descriptor, (off_t)*length) != 0 || lseek(writer->descriptor, 0, SEEK_END) < 0)
 		return path_failed(host, error, "cannot cut back", writer->temporary, errno);
 	return FLOW_OK;
@@ -93,7 +96,7 @@ go_on_from(flow_writer *writer, const flow_handle *recovered, uint64_t *length, 
 
 static flow_status
 open_temporary(flow_writer *writer, const flow_stream_request *request, const flow_handle *recovered, uint64_t *length,
-               flow_error *error)
+			   flow_error *error)
 {
 	const flow_host *host = writer->host;
 	writer->temporary = path_temporary(&writer->names, writer->target);
@@ -109,9 +112,10 @@ open_temporary(flow_writer *writer, const flow_stream_request *request, const fl
 	if (writer->descriptor < 0 && errno == ENOENT && recovered == NULL)
 		return missing_folder(writer, error);
 	if (writer->descriptor < 0 && errno == ENOENT)
-		return flow_fail(host, error, FLOW_E_NOT_FOUND,
-		                 "%s: the temporary with the job's output is gone; it cannot be gone on with. Start anew with --fresh",
-		                 writer->temporary);
+		return flow_fail(
+			host, error, FLOW_E_NOT_FOUND,
+			"%s: the temporary with the job's output is gone; it cannot be gone on with. Start anew with --fresh",
+			writer->temporary);
 	if (writer->descriptor < 0)
 		return path_failed(host, error, "cannot open", writer->temporary, errno);
 	*length = 0;
@@ -120,7 +124,7 @@ open_temporary(flow_writer *writer, const flow_stream_request *request, const fl
 
 static flow_status
 open_target(flow_writer *writer, const flow_stream_request *request, uint32_t task, const flow_handle *recovered,
-            uint64_t *length, flow_error *error)
+			uint64_t *length, flow_error *error)
 {
 	flow_status status = path_names_open(writer->host, request, &writer->names, error);
 	if (status != FLOW_OK)
@@ -139,7 +143,7 @@ open_target(flow_writer *writer, const flow_stream_request *request, uint32_t ta
 
 flow_status
 writer_open(flow_system *system, const flow_stream_request *request, uint32_t task, uint32_t task_count,
-            const flow_handle *recovered, const flow_waker *waker, flow_writer **result, flow_error *error)
+			const flow_handle *recovered, const flow_waker *waker, flow_writer **result, flow_error *error)
 {
 	(void)task_count;
 	(void)waker;
@@ -153,9 +157,10 @@ writer_open(flow_system *system, const flow_stream_request *request, uint32_t ta
 	flow_status status = open_target(writer, request, task, recovered, &length, error);
 	if (status == FLOW_OK) {
 		writer->compression = path_compression(path_compression_option(request), writer->target);
-		status = compressor_open(host, writer->temporary != NULL ? writer->temporary : writer->target, writer->descriptor,
-		                         writer->compression, (int)flow_option_int(request->options, "level", 1), length,
-		                         &writer->compressor, error);
+		status =
+			compressor_open(host, writer->temporary != NULL ? writer->temporary : writer->target, writer->descriptor,
+							writer->compression, (int)flow_option_int(request->options, "level", 1), length,
+							&writer->compressor, error);
 	}
 	if (status != FLOW_OK)
 		writer_close(writer);
@@ -179,7 +184,7 @@ writer_close(flow_writer *writer)
 
 flow_status
 writer_write(flow_writer *writer, const flow_batch *batch, uint32_t first, uint32_t *accepted, flow_status *statuses,
-             flow_error *error)
+			 flow_error *error)
 {
 	*accepted = 0;
 	for (uint32_t i = first; i < batch->selected_count; i++) {

@@ -29,10 +29,11 @@ below(uint64_t random, uint64_t range)
 static flow_status
 bad_field(const flow_host *host, const flow_option_value *at, flow_slice name, flow_error *error)
 {
-	return flow_fail(host, error, FLOW_E_CONFIG,
-	                 "%.*s: field %.*s: \"%s\" is none of sequence, int(LEAST,MOST), float(LOW,HIGH), bool, choice(A,B,...), "
-	                 "key(NUMBER OF KEYS), string(BYTES), timestamp",
-	                 (int)at->place.size, at->place.data, (int)name.size, name.data, at->text.data);
+	return flow_fail(
+		host, error, FLOW_E_CONFIG,
+		"%.*s: field %.*s: \"%s\" is none of sequence, int(LEAST,MOST), float(LOW,HIGH), bool, choice(A,B,...), "
+		"key(NUMBER OF KEYS), string(BYTES), timestamp",
+		(int)at->place.size, at->place.data, (int)name.size, name.data, at->text.data);
 }
 
 /* The text inside `word(...)`; data NULL: the text is something else. */
@@ -41,7 +42,7 @@ arguments_of(flow_slice text, const char *word)
 {
 	uint64_t size = strlen(word);
 	if (text.size < size + 2 || memcmp(text.data, word, size) != 0 || text.data[size] != '(' ||
-	    text.data[text.size - 1] != ')')
+		text.data[text.size - 1] != ')')
 		return flow_slice_make(NULL, 0);
 	return flow_slice_make(text.data + size + 1, text.size - size - 2);
 }
@@ -99,7 +100,7 @@ read_int_range(struct field *field, flow_slice arguments)
 {
 	int64_t least, most;
 	if (flow_parse_int64(next_argument(&arguments), &least) != FLOW_OK ||
-	    flow_parse_int64(trim(arguments), &most) != FLOW_OK || least > most)
+		flow_parse_int64(trim(arguments), &most) != FLOW_OK || least > most)
 		return 0;
 	field->kind = FIELD_INT;
 	field->least = least;
@@ -112,7 +113,7 @@ read_float_range(struct field *field, flow_slice arguments)
 {
 	double low, high;
 	if (flow_parse_float64(next_argument(&arguments), 0, &low) != FLOW_OK ||
-	    flow_parse_float64(trim(arguments), 0, &high) != FLOW_OK || low > high || !isfinite(high - low))
+		flow_parse_float64(trim(arguments), 0, &high) != FLOW_OK || low > high || !isfinite(high - low))
 		return 0;
 	field->kind = FIELD_FLOAT;
 	field->low = low;
@@ -152,7 +153,8 @@ read_content(struct field *field, flow_slice text)
 }
 
 static flow_status
-read_field(const flow_host *host, struct field *field, flow_slice name, const flow_option_value *value, flow_error *error)
+read_field(const flow_host *host, struct field *field, flow_slice name, const flow_option_value *value,
+		   flow_error *error)
 {
 	field->name = host->allocate(name.size + 1);
 	if (field->name == NULL)
@@ -182,7 +184,7 @@ fields_read(const flow_host *host, const flow_options *options, struct fields *f
 	for (uint64_t i = 0; i < list->entry_count; i++) {
 		fields->count++;
 		flow_status status =
-		    read_field(host, &fields->items[i], list->entries[i]->name, list->entries[i]->value, error);
+			read_field(host, &fields->items[i], list->entries[i]->name, list->entries[i]->value, error);
 		if (status != FLOW_OK) {
 			fields_free(fields);
 			return status;
@@ -235,9 +237,10 @@ fields_schema(const struct fields *fields, flow_error *error)
 	const flow_schema *schema = NULL;
 	int good = schemas != NULL && specs != NULL && pointers != NULL;
 	for (uint32_t i = 0; good && i < fields->count; i++) {
-		specs[i] = (flow_field_spec){ .struct_size = FLOW_SIZEOF(flow_field_spec),
-			                          .name = flow_slice_of(fields->items[i].name),
-			                          .schema = schemas->parse_type(flow_slice_of(type_text(fields->items[i].kind)), error) };
+		specs[i] =
+			(flow_field_spec){ .struct_size = FLOW_SIZEOF(flow_field_spec),
+							   .name = flow_slice_of(fields->items[i].name),
+							   .schema = schemas->parse_type(flow_slice_of(type_text(fields->items[i].kind)), error) };
 		pointers[i] = &specs[i];
 		good = specs[i].schema != NULL;
 	}
@@ -257,7 +260,7 @@ int
 fields_event_time(const struct fields *fields, uint64_t number, int64_t *time)
 {
 	return number <= INT64_MAX && !__builtin_mul_overflow((int64_t)number, fields->step, time) &&
-	       !__builtin_add_overflow(*time, fields->start, time);
+		   !__builtin_add_overflow(*time, fields->start, time);
 }
 
 static void

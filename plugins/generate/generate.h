@@ -24,8 +24,8 @@
 struct field {
 	char *name;
 	uint32_t kind;
-	int64_t least;   /* int */
-	uint64_t range;  /* int: most - least + 1 (0: all); key: number of keys; string: bytes; choice: number of texts */
+	int64_t least;     /* int */
+	uint64_t range;    /* int: most - least + 1 (0: all); key: number of keys; string: bytes; choice: number of texts */
 	double low, width; /* float */
 	char *choice_text; /* what the choices point into */
 	char **choices;
@@ -52,15 +52,15 @@ int fields_event_time(const struct fields *fields, uint64_t number, int64_t *tim
 int fields_fill(const struct fields *fields, uint64_t number, int64_t time, flow_builder *builder, flow_value *cells);
 
 flow_status source_open(flow_system *system, const flow_stream_request *request, flow_source_info *info,
-                        flow_source **source, flow_error *error);
+						flow_source **source, flow_error *error);
 flow_status source_partitions(flow_source *source, const flow_partition *const **partitions, uint64_t *count,
-                              flow_error *error);
+							  flow_error *error);
 flow_status source_assign(flow_source *source, uint32_t partition, flow_slice position, flow_error *error);
 flow_status source_revoke(flow_source *source, uint32_t partition, flow_error *error);
 void source_pause(flow_source *source, uint32_t partition, int paused);
 flow_status source_read(flow_source *source, flow_builder *builder, flow_error *error);
 flow_status source_position(flow_source *source, uint32_t partition, int64_t ordinal, void *bytes, uint64_t capacity,
-                            uint64_t *size, flow_error *error);
+							uint64_t *size, flow_error *error);
 void source_remaining(flow_source *source, int64_t *records, int64_t *bytes);
 void source_close(flow_source *source);
 

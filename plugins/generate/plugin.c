@@ -8,7 +8,7 @@ static const flow_option fields_option = {
 	.flags = FLOW_OPTION_REQUIRED,
 	.name = "fields",
 	.doc = "Name and content of each field: sequence (the record's number), int(LEAST,MOST), float(LOW,HIGH), bool, "
-	       "choice(A,B,...), key(NUMBER OF KEYS) (16 bytes), string(BYTES), timestamp (start + number * step).",
+		   "choice(A,B,...), key(NUMBER OF KEYS) (16 bytes), string(BYTES), timestamp (start + number * step).",
 	.example = "{ id = \"sequence\"; user = \"key(1000)\"; amount = \"int(1,100)\"; }",
 };
 static const flow_option count_option = {
@@ -59,7 +59,7 @@ static const flow_option step_option = {
 	.default_text = "1ms",
 };
 static const flow_option *const input_list[] = { &fields_option,     &count_option, &rate_option, &seed_option,
-	                                             &partitions_option, &start_option, &step_option, NULL };
+												 &partitions_option, &start_option, &step_option, NULL };
 static const flow_option_set input_set = {
 	.struct_size = FLOW_SIZEOF(flow_option_set),
 	.scope = "input",
@@ -86,7 +86,8 @@ system_close(flow_system *system)
 }
 
 static flow_status
-describe(flow_system *system, const flow_stream_request *request, flow_stream_description *description, flow_error *error)
+describe(flow_system *system, const flow_stream_request *request, flow_stream_description *description,
+		 flow_error *error)
 {
 	struct fields fields;
 	flow_status status = fields_read(system->host, request->options, &fields, error);

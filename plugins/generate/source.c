@@ -43,10 +43,11 @@ make_partitions(flow_source *source, uint64_t count, flow_error *error)
 		struct made_partition *partition = &source->partitions[i];
 		snprintf(partition->id, sizeof(partition->id), "%u", i);
 		partition->description = (flow_partition){ .struct_size = FLOW_SIZEOF(flow_partition),
-			                                       .index = i,
-			                                       .id = flow_slice_of(partition->id),
-			                                       .place = flow_slice_of(partition->id) };
-		partition->count = count == 0 ? INT64_MAX : count / source->partition_count + (i < count % source->partition_count);
+												   .index = i,
+												   .id = flow_slice_of(partition->id),
+												   .place = flow_slice_of(partition->id) };
+		partition->count =
+			count == 0 ? INT64_MAX : count / source->partition_count + (i < count % source->partition_count);
 		source->pointers[i] = &partition->description;
 	}
 	return FLOW_OK;
@@ -54,7 +55,7 @@ make_partitions(flow_source *source, uint64_t count, flow_error *error)
 
 flow_status
 source_open(flow_system *system, const flow_stream_request *request, flow_source_info *info, flow_source **result,
-            flow_error *error)
+			flow_error *error)
 {
 	const flow_host *host = system->host;
 	flow_source *source = flow_new(host, sizeof(*source));
@@ -106,8 +107,9 @@ source_assign(flow_source *source, uint32_t index, flow_slice position, flow_err
 	struct made_partition *partition = &source->partitions[index];
 	uint64_t next = 0;
 	if (position.data != NULL && position.size != POSITION_SIZE)
-		return flow_fail(source->host, error, FLOW_E_CORRUPT, "partition %u: the checkpoint's position has %llu bytes, not %d",
-		                 index, (unsigned long long)position.size, POSITION_SIZE);
+		return flow_fail(source->host, error, FLOW_E_CORRUPT,
+						 "partition %u: the checkpoint's position has %llu bytes, not %d", index,
+						 (unsigned long long)position.size, POSITION_SIZE);
 	for (uint64_t i = 0; i < position.size; i++)
 		next = next << 8 | (unsigned char)position.data[i];
 	partition->start = partition->next = next;
@@ -165,7 +167,8 @@ allowed_now(flow_source *source)
 }
 
 static flow_status
-make_rows(flow_source *source, struct made_partition *partition, uint64_t most, flow_builder *builder, flow_error *error)
+make_rows(flow_source *source, struct made_partition *partition, uint64_t most, flow_builder *builder,
+		  flow_error *error)
 {
 	uint32_t fields = source->fields.count;
 	while (most > 0 && partition->next < partition->count && !flow_builder_full(builder)) {
@@ -175,8 +178,8 @@ make_rows(flow_source *source, struct made_partition *partition, uint64_t most, 
 			if (builder->row_count != 0)
 				break; /* the rows before it first */
 			return flow_fail(source->host, error, FLOW_E_RANGE,
-			                 "the event time of record %llu is out of range; take a smaller step, or a count",
-			                 (unsigned long long)number);
+							 "the event time of record %llu is out of range; take a smaller step, or a count",
+							 (unsigned long long)number);
 		}
 		flow_value *cells = flow_builder_cells(builder, fields);
 		if (cells == NULL || !fields_fill(&source->fields, number, time, builder, cells))
@@ -212,7 +215,7 @@ source_read(flow_source *source, flow_builder *builder, flow_error *error)
 
 flow_status
 source_position(flow_source *source, uint32_t index, int64_t ordinal, void *bytes, uint64_t capacity, uint64_t *size,
-                flow_error *error)
+				flow_error *error)
 {
 	if (capacity < POSITION_SIZE)
 		return flow_fail(source->host, error, FLOW_E_ARGUMENT, "a position needs %d bytes", POSITION_SIZE);

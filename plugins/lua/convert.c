@@ -140,9 +140,10 @@ push_untyped(struct conversion *c, const flow_schema *any, const flow_value *val
 		push_map(c, any, value->as.map, place);
 		return;
 	default:
-		convert_fail(c, place, FLOW_E_UNSUPPORTED,
-					 "a value of this type (%s) needs a declared type before a script can have it; declare the field's type",
-					 value->type == FLOW_DECIMAL ? "a number with digits behind the point" : "not of JSON");
+		convert_fail(
+			c, place, FLOW_E_UNSUPPORTED,
+			"a value of this type (%s) needs a declared type before a script can have it; declare the field's type",
+			value->type == FLOW_DECIMAL ? "a number with digits behind the point" : "not of JSON");
 		raise(c);
 	}
 }

@@ -55,7 +55,8 @@ take_builder(flow_function *f)
 {
 	const flow_batch *batch = f->batch;
 	f->builder = f->output->builder(f->output);
-	uint32_t columns = (batch->key != NULL ? FLOW_COLUMN_KEY : 0) | (batch->timestamp != NULL ? FLOW_COLUMN_TIMESTAMP : 0);
+	uint32_t columns =
+		(batch->key != NULL ? FLOW_COLUMN_KEY : 0) | (batch->timestamp != NULL ? FLOW_COLUMN_TIMESTAMP : 0);
 	flow_status status = columns == 0 ? FLOW_OK : f->builder->ops->add_columns(f->builder, columns);
 	return status == FLOW_OK && batch->key != NULL ? f->builder->ops->keep(f->builder, batch) : status;
 }
@@ -102,7 +103,8 @@ take_result(flow_function *f, int index)
 	int direct = f->spilled_count == 0 && has_room(f->builder);
 	c->memory = direct ? f->builder : f->scratch;
 	if (lua_type(c->lua, index) != LUA_TTABLE)
-		return convert_fail(c, NULL, FLOW_E_TYPE, "a record must be a table, but is a %s", luaL_typename(c->lua, index));
+		return convert_fail(c, NULL, FLOW_E_TYPE, "a record must be a table, but is a %s",
+							luaL_typename(c->lua, index));
 	if (!convert_take(c, f->binding->output, index, NULL, &value))
 		return 0;
 	if (!direct)
@@ -170,7 +172,8 @@ process_record(lua_State *lua)
 	if (f->conversion.status != FLOW_OK || count == 0)
 		return 0;
 	if (count > 1)
-		return luaL_error(lua, "process returned %d values; it returns one record or nil, and gives more with emit", count);
+		return luaL_error(lua, "process returned %d values; it returns one record or nil, and gives more with emit",
+						  count);
 	if (!lua_isnil(lua, 1))
 		take_result(f, 1);
 	return 0;

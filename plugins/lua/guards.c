@@ -134,9 +134,9 @@ struct guard {
 };
 
 static const struct guard guards[] = {
-	{ "_G", "setmetatable", set_metatable }, { "_G", "xpcall", call_protected },  { "string", "rep", repeat },
-	{ "table", "concat", concatenate },      { "table", "insert", insert },       { "table", "remove", remove_item },
-	{ "table", "unpack", unpack },           { "table", "move", move },           { "table", "sort", sort },
+	{ "_G", "setmetatable", set_metatable }, { "_G", "xpcall", call_protected }, { "string", "rep", repeat },
+	{ "table", "concat", concatenate },      { "table", "insert", insert },      { "table", "remove", remove_item },
+	{ "table", "unpack", unpack },           { "table", "move", move },          { "table", "sort", sort },
 };
 
 void

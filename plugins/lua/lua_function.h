@@ -51,11 +51,11 @@ struct sandbox {
 	lua_State *lua;
 	uint64_t memory_used;
 	uint64_t memory_limit;
-	uint64_t instructions; /* limit of each run */
-	uint64_t left;         /* of this run */
-	int exhausted;         /* this run used them up: nothing of the script runs any more */
-	int starved;           /* this run came to the limit of memory */
-	void *owner;           /* what emit belongs to; NULL while the script loads */
+	uint64_t instructions;            /* limit of each run */
+	uint64_t left;                    /* of this run */
+	int exhausted;                    /* this run used them up: nothing of the script runs any more */
+	int starved;                      /* this run came to the limit of memory */
+	void *owner;                      /* what emit belongs to; NULL while the script loads */
 	char reason[SANDBOX_REASON_SIZE]; /* why the last run failed: UTF-8, the script's message with its line */
 };
 
@@ -103,7 +103,8 @@ struct place {
 /* Pushes the value; raises a Lua error, with the reason and status in the conversion, for what Lua cannot hold exactly. */
 void convert_push(struct conversion *c, const flow_schema *schema, const flow_value *value, const struct place *place);
 /* Makes a cell from the value at `index`; 0: status and reason say why not. Raises only for want of the interpreter's memory. */
-int convert_take(struct conversion *c, const flow_schema *schema, int index, const struct place *place, flow_value *value);
+int convert_take(struct conversion *c, const flow_schema *schema, int index, const struct place *place,
+				 flow_value *value);
 /* Notes a failure: "field a.b[2]: <text>". Returns 0. */
 int convert_fail(struct conversion *c, const struct place *place, flow_status status, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));

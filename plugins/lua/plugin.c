@@ -165,7 +165,8 @@ static const flow_option script_option = {
 	.type = FLOW_OPTION_STRING,
 	.flags = FLOW_OPTION_REQUIRED | FLOW_OPTION_PRIMARY,
 	.name = "lua",
-	.doc = "The script. It defines process(record), which returns a record (a table), or nil for none; emit(record) gives further "
+	.doc = "The script. It defines process(record), which returns a record (a table), or nil for none; emit(record) "
+		   "gives further "
 		   "ones, before it.",
 	.example = "\"function process(r) r.total = r.price * r.count; return r end\"",
 	.condition = "!script_file",
@@ -182,7 +183,8 @@ static const flow_option fields_option = {
 	.type = FLOW_OPTION_MAP,
 	.element = FLOW_OPTION_TYPE,
 	.name = "fields",
-	.doc = "Name and type of each field of the records that the script gives. Absent: those of the input. What the script gives "
+	.doc = "Name and type of each field of the records that the script gives. Absent: those of the input. What the "
+		   "script gives "
 		   "fits exactly, or the record is rejected.",
 	.example = "{ id = \"int64\"; total = \"decimal(12,2)?\"; }",
 };
@@ -190,7 +192,8 @@ static const flow_option instructions_option = {
 	.struct_size = FLOW_SIZEOF(flow_option),
 	.type = FLOW_OPTION_INT,
 	.name = "instructions",
-	.doc = "Most instructions that the script may run for one record. Library functions count by the size of what they work on.",
+	.doc = "Most instructions that the script may run for one record. Library functions count by the size of what they "
+		   "work on.",
 	.default_text = "1000000",
 	.minimum = "1",
 	.maximum = "1000000000000",

@@ -76,7 +76,8 @@ static void *
 result_memory(struct conversion *c, uint64_t size)
 {
 	if (size > c->left) {
-		convert_fail(c, NULL, FLOW_E_LIMIT, "the records that come of one record are larger than the option memory allows");
+		convert_fail(c, NULL, FLOW_E_LIMIT,
+					 "the records that come of one record are larger than the option memory allows");
 		return NULL;
 	}
 	c->left -= size;
@@ -106,8 +107,7 @@ take_float(const struct conversion *c, int narrow, int index, flow_value *value)
 	if (lua_type(c->lua, index) != LUA_TNUMBER)
 		return FLOW_E_TYPE;
 	double number = lua_tonumber(c->lua, index);
-	if (lua_isinteger(c->lua, index) &&
-		(number >= 0x1p63 || (lua_Integer)number != lua_tointeger(c->lua, index)))
+	if (lua_isinteger(c->lua, index) && (number >= 0x1p63 || (lua_Integer)number != lua_tointeger(c->lua, index)))
 		return FLOW_E_RANGE; /* an integer that no float equals */
 	if (narrow && isfinite(number) && fabs(number) > (double)FLT_MAX)
 		return FLOW_E_RANGE;
@@ -232,9 +232,10 @@ take_list(struct conversion *c, const flow_schema *element, int index, const str
 {
 	uint64_t count = lua_rawlen(c->lua, index);
 	if (count_keys(c->lua, index) != count)
-		return convert_fail(c, outer, FLOW_E_TYPE,
-							"a list needs the keys 1 to %llu and no others; where an item is null, put null and not nil",
-							(unsigned long long)count);
+		return convert_fail(
+			c, outer, FLOW_E_TYPE,
+			"a list needs the keys 1 to %llu and no others; where an item is null, put null and not nil",
+			(unsigned long long)count);
 	flow_list *list = result_memory(c, sizeof(*list));
 	flow_value *items = list == NULL ? NULL : result_memory(c, count * sizeof(*items));
 	if (items == NULL)
@@ -306,7 +307,8 @@ unknown_field(struct conversion *c, const flow_schema *schema, int index, const 
 		const char *name = lua_tolstring(c->lua, -2, &size);
 		struct place place = { outer, { name, size }, 0, 0 };
 		if (flow_schema_find(schema, place.name) < 0)
-			return convert_fail(c, &place, FLOW_E_TYPE, "is not declared; add it to the option fields, or set it to nil");
+			return convert_fail(c, &place, FLOW_E_TYPE,
+								"is not declared; add it to the option fields, or set it to nil");
 	}
 	return convert_fail(c, outer, FLOW_E_TYPE, "has keys that are no fields");
 }

@@ -18,7 +18,7 @@ struct flow_system {
 struct memory_partition {
 	flow_partition description;
 	char id[16];
-	uint64_t start;   /* where reading began */
+	uint64_t start;        /* where reading began */
 	_Atomic uint64_t next; /* offset of the next record */
 	_Atomic uint64_t end;  /* of a bounded read; UINT64_MAX: none */
 	atomic_int assigned;
@@ -85,14 +85,17 @@ records_option(const flow_stream_request *request)
 }
 
 static flow_status
-describe(flow_system *system, const flow_stream_request *request, flow_stream_description *description, flow_error *error)
+describe(flow_system *system, const flow_stream_request *request, flow_stream_description *description,
+		 flow_error *error)
 {
 	(void)system;
 	(void)error;
 	const struct topic *topic = records_option(request) == NULL ? topic_find(request->physical_name) : NULL;
 	uint32_t partitions = partitions_option(request);
 	description->bounded = request->bounded || records_option(request) != NULL;
-	description->partition_count = (int32_t)(partitions != 0 ? partitions : topic != NULL ? topic_partitions(topic) : 1);
+	description->partition_count = (int32_t)(partitions != 0 ? partitions
+											 : topic != NULL ? topic_partitions(topic)
+															 : 1);
 	return FLOW_OK;
 }
 
@@ -103,7 +106,8 @@ create_stream(flow_system *system, const flow_stream_request *request, int32_t p
 	if (topic_find(request->physical_name) != NULL)
 		return FLOW_E_EXISTS;
 	if (partitions > TOPIC_MAX_PARTITIONS)
-		return flow_fail(system->host, error, FLOW_E_LIMIT, "a topic in memory has at most %d partitions", TOPIC_MAX_PARTITIONS);
+		return flow_fail(system->host, error, FLOW_E_LIMIT, "a topic in memory has at most %d partitions",
+						 TOPIC_MAX_PARTITIONS);
 	return topic_open(system->host, request->physical_name, partitions < 0 ? 0 : (uint32_t)partitions, &topic, error);
 }
 
@@ -270,10 +274,11 @@ source_assign(flow_source *source, uint32_t index, flow_slice position, flow_err
 	if (position.data != NULL && !parse_position(position, &next))
 		return bad_position(source->host, partition->description.id, error);
 	if (next > end)
-		return flow_fail(source->host, error, FLOW_E_POSITION_LOST,
-						 "partition %u: the position is %llu, but there are %llu records; what was in memory ended with the "
-						 "process. Start anew with --fresh",
-						 index, (unsigned long long)next, (unsigned long long)end);
+		return flow_fail(
+			source->host, error, FLOW_E_POSITION_LOST,
+			"partition %u: the position is %llu, but there are %llu records; what was in memory ended with the "
+			"process. Start anew with --fresh",
+			index, (unsigned long long)next, (unsigned long long)end);
 	partition->start = next;
 	atomic_store(&partition->next, next);
 	atomic_store(&partition->end, source->bounded ? end : UINT64_MAX);
@@ -460,7 +465,8 @@ static const flow_option records_list = {
 	.element = FLOW_OPTION_STRING,
 	.flags = FLOW_OPTION_OR_ONE,
 	.name = "records",
-	.doc = "The records themselves, one text each, as the serde reads them. Absent: the topic of the stream's physical name is "
+	.doc = "The records themselves, one text each, as the serde reads them. Absent: the topic of the stream's physical "
+		   "name is "
 		   "read, which an output of this process writes.",
 	.example = "[\"{\\\"id\\\":1}\", \"{\\\"id\\\":2}\"]",
 };
@@ -491,7 +497,8 @@ static const flow_option output_partitions = {
 	.struct_size = FLOW_SIZEOF(flow_option),
 	.type = FLOW_OPTION_INT,
 	.name = "partitions",
-	.doc = "Number of the topic's partitions; records go by their keys' hash, without a key in turn. Absent: as the topic has, else "
+	.doc = "Number of the topic's partitions; records go by their keys' hash, without a key in turn. Absent: as the "
+		   "topic has, else "
 		   "1.",
 	.minimum = "1",
 	.maximum = "4096",

@@ -223,10 +223,11 @@ topic_append(struct topic *topic, uint32_t partition, const flow_batch *batch, u
 	const flow_host *host = topic->host;
 	struct partition *p = &topic->partitions[partition];
 	if (topic->held >= capacity)
-		return flow_fail(host, error, FLOW_E_LIMIT,
-						 "the topic %s holds %llu records, as many as its capacity; it is for tests and small trials: raise the "
-						 "option capacity, or write to a file",
-						 topic->name, (unsigned long long)topic->held);
+		return flow_fail(
+			host, error, FLOW_E_LIMIT,
+			"the topic %s holds %llu records, as many as its capacity; it is for tests and small trials: raise the "
+			"option capacity, or write to a file",
+			topic->name, (unsigned long long)topic->held);
 	struct record *record = make_room(host, p) ? copy_row(host, batch, row) : NULL;
 	if (record == NULL)
 		return flow_fail(host, error, FLOW_E_MEMORY, "topic %s: out of memory", topic->name);
@@ -307,8 +308,8 @@ topic_read(struct topic *topic, uint32_t partition, uint64_t *offset, uint64_t e
 	pthread_mutex_lock(&topic->lock);
 	if (*offset < p->first)
 		status = flow_fail(topic->host, error, FLOW_E_POSITION_LOST,
-						   "topic %s, partition %u: the record %llu is gone, the first one is %llu", topic->name, partition,
-						   (unsigned long long)*offset, (unsigned long long)p->first);
+						   "topic %s, partition %u: the record %llu is gone, the first one is %llu", topic->name,
+						   partition, (unsigned long long)*offset, (unsigned long long)p->first);
 	if (end > p->first + p->count)
 		end = p->first + p->count;
 	while (status == FLOW_OK && *offset < end && !flow_builder_full(builder)) {

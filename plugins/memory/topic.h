@@ -30,8 +30,8 @@ void topic_range(struct topic *topic, uint32_t partition, uint64_t *first, uint6
 void topic_begin_append(struct topic *topic);
 void topic_end_append(struct topic *topic);
 /* Appends a copy of a row of a raw batch. FLOW_E_LIMIT: the topic holds `capacity` records. */
-flow_status topic_append(struct topic *topic, uint32_t partition, const flow_batch *batch, uint32_t row, uint64_t capacity,
-						 flow_error *error);
+flow_status topic_append(struct topic *topic, uint32_t partition, const flow_batch *batch, uint32_t row,
+						 uint64_t capacity, flow_error *error);
 /* Adds records from *offset on, before `end`, until the builder is full; *offset is then the next one. */
 flow_status topic_read(struct topic *topic, uint32_t partition, uint64_t *offset, uint64_t end, flow_builder *builder,
 					   flow_error *error);

@@ -29,7 +29,8 @@ system_close(flow_system *system)
 
 /* Records of any type, as they are: nothing is encoded for being thrown away. With a serde, its bytes are. */
 static flow_status
-describe(flow_system *system, const flow_stream_request *request, flow_stream_description *description, flow_error *error)
+describe(flow_system *system, const flow_stream_request *request, flow_stream_description *description,
+		 flow_error *error)
 {
 	(void)request;
 	const flow_schemas *schemas = system->host->get_service(FLOW_SERVICE_SCHEMAS);
@@ -43,7 +44,7 @@ describe(flow_system *system, const flow_stream_request *request, flow_stream_de
 
 static flow_status
 writer_open(flow_system *system, const flow_stream_request *request, uint32_t task, uint32_t task_count,
-            const flow_handle *recovered, const flow_waker *waker, flow_writer **writer, flow_error *error)
+			const flow_handle *recovered, const flow_waker *waker, flow_writer **writer, flow_error *error)
 {
 	(void)request;
 	(void)task;
@@ -59,7 +60,7 @@ writer_open(flow_system *system, const flow_stream_request *request, uint32_t ta
 
 static flow_status
 writer_write(flow_writer *writer, const flow_batch *batch, uint32_t first, uint32_t *accepted, flow_status *statuses,
-             flow_error *error)
+			 flow_error *error)
 {
 	(void)writer;
 	(void)statuses;

@@ -28,9 +28,19 @@ unbind(void *opaque)
 	host->release(binding);
 }
 
+/* 128 bits hold the sum of as many 64-bit integers as there can be. */
+static int
+may_refuse(const struct aggregate_binding *binding, const flow_aggregate_call *call)
+{
+	if (call->kind == FLOW_AGGREGATE_COUNT || call->argument == NULL)
+		return 0;
+	uint8_t kind = binding->services.expressions->type(call->argument)->kind;
+	return kind == FLOW_KIND_DECIMAL || kind == FLOW_KIND_FLOAT32 || kind == FLOW_KIND_FLOAT64 || kind == FLOW_KIND_ANY;
+}
+
 static flow_status
 compile_aggregates(struct aggregate_binding *binding, const flow_option_value *calls, const flow_schema *schema,
-                   flow_error *error)
+				   flow_error *error)
 {
 	const flow_host *host = binding->services.host;
 	binding->aggregates = flow_new(host, (calls->entry_count + 1) * sizeof(*binding->aggregates));
@@ -42,10 +52,11 @@ compile_aggregates(struct aggregate_binding *binding, const flow_option_value *c
 		aggregate->name = calls->entries[i]->name.data;
 		aggregate->call.struct_size = FLOW_SIZEOF(flow_aggregate_call);
 		flow_status status =
-		    binding->services.expressions->aggregate(text->text, schema, text->place, &aggregate->call, error);
+			binding->services.expressions->aggregate(text->text, schema, text->place, &aggregate->call, error);
 		if (status != FLOW_OK)
 			return status;
 		binding->aggregate_count++;
+		binding->may_refuse |= may_refuse(binding, &aggregate->call);
 		bound_mark_reads(&binding->services, aggregate->call.argument, binding->reads);
 	}
 	return FLOW_OK;
@@ -72,7 +83,7 @@ lay_out_slot(struct aggregate_binding *binding, flow_error *error)
 	for (uint32_t i = 0; i < binding->aggregate_count; i++) {
 		binding->services.expressions->aggregate_size(&binding->aggregates[i].call, &part);
 		used += (uint64_t)snprintf(binding->layout + used, text_size - used, "%s%s:%s", i == 0 ? "" : ",",
-		                           binding->aggregates[i].name, part);
+								   binding->aggregates[i].name, part);
 	}
 	binding->state = (flow_state_declaration){
 		.struct_size = FLOW_SIZEOF(flow_state_declaration),
@@ -126,12 +137,12 @@ add_key_fields(struct aggregate_binding *binding, struct output_fields *fields, 
 
 static flow_status
 make_output(struct aggregate_binding *binding, const flow_options *options, const flow_function_input *input,
-            flow_error *error)
+			flow_error *error)
 {
 	const flow_host *host = binding->services.host;
 	uint64_t most = binding->aggregate_count + 3 + (input->key_schema == NULL ? 0 : input->key_schema->field_count + 1);
-	struct output_fields fields = { flow_new(host, most * sizeof(flow_field_spec)), flow_new(host, most * sizeof(void *)),
-		                            0 };
+	struct output_fields fields = { flow_new(host, most * sizeof(flow_field_spec)),
+									flow_new(host, most * sizeof(void *)), 0 };
 	flow_status status = fields.specs == NULL || fields.pointers == NULL ? bound_no_memory(host, error) : FLOW_OK;
 	if (status == FLOW_OK) {
 		flow_slice start = flow_option_text(options, "window.start"), end = flow_option_text(options, "window.end");
@@ -145,7 +156,7 @@ make_output(struct aggregate_binding *binding, const flow_options *options, cons
 		for (uint32_t i = 0; i < binding->aggregate_count; i++)
 			add_field(&fields, flow_slice_of(binding->aggregates[i].name), binding->aggregates[i].call.result);
 		binding->output =
-		    binding->services.schemas->make_record(flow_slice_of("aggregate"), fields.pointers, fields.count, error);
+			binding->services.schemas->make_record(flow_slice_of("aggregate"), fields.pointers, fields.count, error);
 		if (binding->output == NULL)
 			status = host->errors->status(error) < 0 ? host->errors->status(error) : FLOW_E_MEMORY;
 	}
@@ -155,7 +166,8 @@ make_output(struct aggregate_binding *binding, const flow_options *options, cons
 }
 
 static flow_status
-settle_window(struct aggregate_binding *binding, const flow_options *options, flow_function_plan *plan, flow_error *error)
+settle_window(struct aggregate_binding *binding, const flow_options *options, flow_function_plan *plan,
+			  flow_error *error)
 {
 	const flow_host *host = binding->services.host;
 	binding->window = flow_option_int(options, "window.tumbling", 0);
@@ -179,24 +191,26 @@ settle_window(struct aggregate_binding *binding, const flow_options *options, fl
 
 static flow_status
 check_input(const struct aggregate_binding *binding, const flow_options *options, const flow_function_input *input,
-            flow_error *error)
+			flow_error *error)
 {
 	const flow_host *host = binding->services.host;
 	if (input->stream != FLOW_STREAM_KEYED && input->stream != FLOW_STREAM_GLOBAL)
-		return flow_fail(host, error, FLOW_E_CONFIG,
-		                 "%.*s: aggregate needs a keyed or a global stream: put key_by = \"...\" (or global = true) in front",
-		                 (int)options->place.size, options->place.data);
+		return flow_fail(
+			host, error, FLOW_E_CONFIG,
+			"%.*s: aggregate needs a keyed or a global stream: put key_by = \"...\" (or global = true) in front",
+			(int)options->place.size, options->place.data);
 	if (binding->window == 0 && !input->bounded)
-		return flow_fail(host, error, FLOW_E_CONFIG,
-		                 "%.*s: aggregate without a window gives its result at the end of the input, but this input does not "
-		                 "end; add window: { tumbling = \"...\"; }",
-		                 (int)options->place.size, options->place.data);
+		return flow_fail(
+			host, error, FLOW_E_CONFIG,
+			"%.*s: aggregate without a window gives its result at the end of the input, but this input does not "
+			"end; add window: { tumbling = \"...\"; }",
+			(int)options->place.size, options->place.data);
 	return FLOW_OK;
 }
 
 static flow_status
 bind_aggregate(struct aggregate_binding *binding, const flow_options *options, const flow_function_input *input,
-               flow_function_plan *plan, flow_error *error)
+			   flow_function_plan *plan, flow_error *error)
 {
 	flow_status status = services_find(binding->services.host, &binding->services, error);
 	if (status == FLOW_OK)
@@ -204,7 +218,7 @@ bind_aggregate(struct aggregate_binding *binding, const flow_options *options, c
 	if (status == FLOW_OK) {
 		binding->reads = flow_new(binding->services.host, input->schema->field_count + 1);
 		status = binding->reads == NULL ? bound_no_memory(binding->services.host, error)
-		                                : settle_window(binding, options, plan, error);
+										: settle_window(binding, options, plan, error);
 	}
 	if (status == FLOW_OK)
 		status = check_input(binding, options, input, error);
@@ -219,7 +233,7 @@ bind_aggregate(struct aggregate_binding *binding, const flow_options *options, c
 
 static flow_status
 bind(const flow_host *host, const flow_options *options, const flow_function_input *const *inputs, uint32_t input_count,
-     flow_function_plan *plan, void **result, flow_error *error)
+	 flow_function_plan *plan, void **result, flow_error *error)
 {
 	(void)input_count;
 	struct aggregate_binding *binding = flow_new(host, sizeof(*binding));
@@ -263,15 +277,17 @@ static const flow_option time_option = {
 	.struct_size = FLOW_SIZEOF(flow_option),
 	.type = FLOW_OPTION_EXPRESSION,
 	.name = "time",
-	.doc = "The event time of a record: a field or expression of type timestamp or date. Without it records keep the event "
-	       "time that they came with.",
+	.doc = "The event time of a record: a field or expression of type timestamp or date. Without it records keep the "
+		   "event "
+		   "time that they came with.",
 	.example = "\"time_hour\"",
 };
 static const flow_option out_of_order = {
 	.struct_size = FLOW_SIZEOF(flow_option),
 	.type = FLOW_OPTION_DURATION,
 	.name = "out_of_order",
-	.doc = "How far records may be behind the latest one of their input. Records that are later are late (see late_records).",
+	.doc = "How far records may be behind the latest one of their input. Records that are later are late (see "
+		   "late_records).",
 	.default_text = "0s",
 	.example = "\"1d\"",
 };
@@ -294,8 +310,8 @@ static const flow_option end_option = {
 	.name = "end",
 	.doc = "Name of the result's field with the window's end (exclusive). Absent: there is none.",
 };
-static const flow_option *const window_members[] = { &tumbling,   &time_option, &out_of_order, &idle_after,
-	                                                 &start_option, &end_option, NULL };
+static const flow_option *const window_members[] = { &tumbling,     &time_option, &out_of_order, &idle_after,
+													 &start_option, &end_option,  NULL };
 static const flow_option window_option = {
 	.struct_size = FLOW_SIZEOF(flow_option),
 	.type = FLOW_OPTION_GROUP,
@@ -311,7 +327,7 @@ static const flow_option aggregate_option = {
 	.flags = FLOW_OPTION_REQUIRED | FLOW_OPTION_PRIMARY,
 	.name = "aggregate",
 	.doc = "Name and aggregate of each field of the result: count(*), count(x), sum(x), avg(x), min(x), max(x) of an "
-	       "expression x. Sums are exact; avg is the exact sum by the count, rounded once.",
+		   "expression x. Sums are exact; avg is the exact sum by the count, rounded once.",
 	.example = "{ flights = \"count(*)\"; mean_dep_delay = \"avg(dep_delay)\"; }",
 };
 static const flow_option *const option_list[] = { &aggregate_option, &window_option, NULL };

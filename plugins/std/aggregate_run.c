@@ -64,7 +64,7 @@ window_start(int64_t time, int64_t size)
 
 static flow_status
 reject(flow_function *function, const flow_batch *batch, uint32_t row, flow_status status, const char *reason,
-       flow_error *error)
+	   flow_error *error)
 {
 	return function->context->ops->reject(function->context, batch, row, status, flow_slice_of(reason), error);
 }
@@ -90,20 +90,22 @@ choose_rows(flow_function *function, const flow_batch *batch, struct work *work,
 					continue;
 				}
 				status = reject(function, batch, row, FLOW_E_LATE,
-				                "the record is late: its window is closed; a larger window.out_of_order waits longer", error);
+								"the record is late: its window is closed; a larger window.out_of_order waits longer",
+								error);
 			}
 			if (status != FLOW_OK)
 				return status;
 			continue;
 		}
-		work->rows[work->count++] = row;
+		work->rows[work->count] = row;
+		work->spaces[work->count++] = 0;
 	}
 	return FLOW_OK;
 }
 
 static flow_status
 register_windows(flow_function *function, const flow_batch *batch, const struct work *work, flow_builder *scratch,
-                 flow_error *error)
+				 flow_error *error)
 {
 	int64_t *times = NULL;
 	uint32_t *rows = NULL;
@@ -123,13 +125,15 @@ register_windows(flow_function *function, const flow_batch *batch, const struct 
 	}
 	if (count == 0)
 		return FLOW_OK;
-	return function->context->ops->register_timers(function->context, FLOW_TIMER_EVENT, batch, rows, count, times, error);
+	return function->context->ops->register_timers(function->context, FLOW_TIMER_EVENT, batch, rows, count, times,
+												   error);
 }
 
 /* Values of an aggregate's argument for the batch; NULL for count(*). */
 static flow_status
-evaluate_argument(flow_function *function, const struct aggregate *aggregate, const flow_batch *batch, flow_builder *scratch,
-                  flow_status *statuses, flow_slice *reasons, flow_value **values, flow_error *error)
+evaluate_argument(flow_function *function, const struct aggregate *aggregate, const flow_batch *batch,
+				  flow_builder *scratch, flow_status *statuses, flow_slice *reasons, flow_value **values,
+				  flow_error *error)
 {
 	*values = NULL;
 	if (aggregate->call.argument == NULL)
@@ -137,14 +141,14 @@ evaluate_argument(flow_function *function, const struct aggregate *aggregate, co
 	*values = flow_builder_alloc(scratch, ((uint64_t)batch->row_count + 1) * sizeof(**values));
 	if (*values == NULL)
 		return bound_no_memory(function->binding->services.host, error);
-	return function->binding->services.expressions->evaluate(aggregate->call.argument, batch, scratch, *values, statuses,
-	                                                         reasons, error);
+	return function->binding->services.expressions->evaluate(aggregate->call.argument, batch, scratch, *values,
+															 statuses, reasons, error);
 }
 
 /* Evaluates all arguments first, so that a row that fails in one of them is in none of the aggregates. */
 static flow_status
 evaluate_arguments(flow_function *function, const flow_batch *batch, struct work *work, flow_builder *scratch,
-                   flow_value **arguments, flow_error *error)
+				   flow_value **arguments, flow_error *error)
 {
 	const struct aggregate_binding *binding = function->binding;
 	flow_status *statuses;
@@ -154,7 +158,7 @@ evaluate_arguments(flow_function *function, const flow_batch *batch, struct work
 	int may_fail = 0;
 	for (uint32_t i = 0; i < binding->aggregate_count; i++) {
 		flow_status status = evaluate_argument(function, &binding->aggregates[i], batch, scratch, statuses, reasons,
-		                                       &arguments[i], error);
+											   &arguments[i], error);
 		if (status != FLOW_OK)
 			return status;
 		may_fail |= arguments[i] != NULL;
@@ -164,7 +168,7 @@ evaluate_arguments(flow_function *function, const flow_batch *batch, struct work
 		uint32_t row = work->rows[i];
 		if (statuses[row] < 0) {
 			flow_status status =
-			    function->context->ops->reject(function->context, batch, row, statuses[row], reasons[row], error);
+				function->context->ops->reject(function->context, batch, row, statuses[row], reasons[row], error);
 			if (status != FLOW_OK)
 				return status;
 			continue;
@@ -177,32 +181,140 @@ evaluate_arguments(flow_function *function, const flow_batch *batch, struct work
 	return FLOW_OK;
 }
 
+/* --- adding ------------------------------------------------------------------------------------------------------- */
+
+/* Rows that an aggregate refused, with the slots that they would have gone to. */
+struct refused {
+	struct work work;
+	char *saved; /* the slots before, one a row of the work; NULL: no aggregate can refuse a row */
+};
+
+static int
+save_slots(const struct aggregate_binding *binding, const struct work *work, flow_builder *scratch,
+		   struct refused *refused)
+{
+	uint64_t size = binding->state.slot_size;
+	refused->saved = NULL;
+	refused->work.count = 0;
+	if (!binding->may_refuse)
+		return 1;
+	refused->saved = flow_builder_alloc(scratch, work->count * size);
+	for (uint32_t i = 0; refused->saved != NULL && i < work->count; i++)
+		memcpy(refused->saved + i * size, work->slots[i], size);
+	return refused->saved != NULL && make_work(scratch, work->count, &refused->work);
+}
+
+static void
+restore_slots(const struct aggregate_binding *binding, const struct work *work, const struct refused *refused)
+{
+	uint64_t size = binding->state.slot_size;
+	for (uint32_t i = 0; i < work->count; i++)
+		memcpy(work->slots[i], refused->saved + i * size, size);
+}
+
+static void
+move_row(const struct work *from, uint32_t i, struct work *to)
+{
+	to->rows[to->count] = from->rows[i];
+	to->spaces[to->count] = from->spaces[i];
+	to->slots[to->count] = from->slots[i];
+	to->created[to->count++] = from->created[i];
+}
+
+static int
+any_failed(const struct work *work, const flow_status *statuses)
+{
+	for (uint32_t i = 0; i < work->count; i++)
+		if (statuses[work->rows[i]] < 0)
+			return 1;
+	return 0;
+}
+
+/* Takes the rows that failed out of the work. */
+static void
+take_out_refused(const struct aggregate_binding *binding, struct work *work, struct refused *refused,
+				 flow_status *statuses)
+{
+	uint64_t size = binding->state.slot_size;
+	struct work all = *work;
+	work->count = 0;
+	for (uint32_t i = 0; i < all.count; i++) {
+		if (statuses[all.rows[i]] < 0) {
+			move_row(&all, i, &refused->work);
+			statuses[all.rows[i]] = FLOW_OK;
+			continue;
+		}
+		memmove(refused->saved + work->count * size, refused->saved + i * size, size);
+		move_row(&all, i, work);
+	}
+}
+
 static flow_status
-accumulate(flow_function *function, const flow_batch *batch, const struct work *work, flow_builder *scratch,
-           flow_value *const *arguments, flow_error *error)
+add_rows(flow_function *function, const struct work *work, flow_value *const *arguments, flow_status *statuses,
+		 flow_error *error)
 {
 	const struct aggregate_binding *binding = function->binding;
-	flow_status *statuses = flow_builder_alloc(scratch, ((uint64_t)work->count + 1) * sizeof(*statuses));
-	if (statuses == NULL)
-		return bound_no_memory(binding->services.host, error);
-	memset(statuses, 0, work->count * sizeof(*statuses));
-	for (uint32_t i = 0; i < binding->aggregate_count; i++) {
+	flow_status status = FLOW_OK;
+	for (uint32_t i = 0; i < binding->aggregate_count && status == FLOW_OK; i++) {
 		const struct aggregate *aggregate = &binding->aggregates[i];
-		flow_status status =
-		    binding->services.expressions->aggregate_add(&aggregate->call, arguments[i], work->rows, work->count,
-		                                                 work->slots, aggregate->offset, statuses, error);
-		if (status != FLOW_OK)
-			return status;
+		status = binding->services.expressions->aggregate_add(&aggregate->call, arguments[i], work->rows, work->count,
+															  work->slots, aggregate->offset, statuses, error);
 	}
-	for (uint32_t i = 0; i < work->count; i++) {
-		if (statuses[i] >= 0)
+	return status;
+}
+
+/* A row that one aggregate refuses must be in none of them: then the slots go back, and the other rows are added again. No call on
+ * the context comes in between, so that slots stay where they are. */
+static flow_status
+accumulate(flow_function *function, const flow_batch *batch, struct work *work, flow_builder *scratch,
+		   flow_value *const *arguments, struct refused *refused, flow_error *error)
+{
+	const struct aggregate_binding *binding = function->binding;
+	flow_status *statuses = flow_builder_alloc(scratch, ((uint64_t)batch->row_count + 1) * sizeof(*statuses));
+	if (statuses == NULL || !save_slots(binding, work, scratch, refused))
+		return bound_no_memory(binding->services.host, error);
+	memset(statuses, 0, batch->row_count * sizeof(*statuses));
+	for (;;) {
+		flow_status status = add_rows(function, work, arguments, statuses, error);
+		if (status != FLOW_OK || refused->saved == NULL)
+			return status;
+		if (!any_failed(work, statuses))
+			return FLOW_OK;
+		restore_slots(binding, work, refused);
+		take_out_refused(binding, work, refused, statuses);
+	}
+}
+
+/* Slots that only refused rows made go again; else a row that stays counts as their maker. */
+static flow_status
+drop_unused_slots(flow_function *function, const flow_batch *batch, struct work *work, const struct refused *refused,
+				  flow_error *error)
+{
+	flow_context *context = function->context;
+	flow_status status = FLOW_OK;
+	for (uint32_t i = 0; i < refused->work.count && status == FLOW_OK; i++) {
+		uint32_t k = 0;
+		if (!refused->work.created[i])
 			continue;
-		flow_status status = reject(function, batch, work->rows[i], statuses[i],
-		                            "an aggregate would overflow; the record is not in it", error);
-		if (status != FLOW_OK)
-			return status;
+		while (k < work->count && work->slots[k] != refused->work.slots[i])
+			k++;
+		if (k < work->count)
+			work->created[k] = 1;
+		else
+			status = context->ops->remove_many(context, 0, batch, &refused->work.rows[i], 1,
+											   function->binding->window == 0 ? NULL : &refused->work.spaces[i], error);
 	}
-	return FLOW_OK;
+	return status;
+}
+
+static flow_status
+reject_refused(flow_function *function, const flow_batch *batch, const struct refused *refused, flow_error *error)
+{
+	flow_status status = FLOW_OK;
+	for (uint32_t i = 0; i < refused->work.count && status == FLOW_OK; i++)
+		status = reject(function, batch, refused->work.rows[i], FLOW_E_RANGE,
+						"an aggregate would overflow; the record is in none of them", error);
+	return status;
 }
 
 flow_status
@@ -212,6 +324,7 @@ aggregate_process(flow_function *function, uint32_t input, const flow_batch *bat
 	const struct aggregate_binding *binding = function->binding;
 	flow_builder *scratch = scratch_of(function);
 	struct work work;
+	struct refused refused;
 	flow_value **arguments = flow_builder_alloc(scratch, ((uint64_t)binding->aggregate_count + 1) * sizeof(*arguments));
 	if (arguments == NULL || !make_work(scratch, batch->selected_count, &work))
 		return bound_no_memory(binding->services.host, error);
@@ -220,19 +333,23 @@ aggregate_process(flow_function *function, uint32_t input, const flow_batch *bat
 		status = evaluate_arguments(function, batch, &work, scratch, arguments, error);
 	if (status != FLOW_OK || work.count == 0)
 		return status;
-	status = function->context->ops->slots(function->context, 0, batch, work.rows, work.count,
-	                                       binding->window == 0 ? NULL : work.spaces, 1, work.slots,
-	                                       binding->window == 0 ? NULL : work.created, error);
+	status =
+		function->context->ops->slots(function->context, 0, batch, work.rows, work.count,
+									  binding->window == 0 ? NULL : work.spaces, 1, work.slots, work.created, error);
 	if (status == FLOW_OK)
-		status = accumulate(function, batch, &work, scratch, arguments, error);
+		status = accumulate(function, batch, &work, scratch, arguments, &refused, error);
+	if (status == FLOW_OK && refused.work.count != 0)
+		status = drop_unused_slots(function, batch, &work, &refused, error);
 	if (status == FLOW_OK && binding->window != 0)
 		status = register_windows(function, batch, &work, scratch, error);
-	return status;
+	return status == FLOW_OK ? reject_refused(function, batch, &refused, error) : status;
 }
+
+/* --- results ------------------------------------------------------------------------------------------------------ */
 
 static flow_status
 fill_result(flow_function *function, flow_builder *builder, const flow_value *key, int64_t start, const void *slot,
-            flow_value *cells, flow_error *error)
+			flow_value *cells, flow_error *error)
 {
 	const struct aggregate_binding *binding = function->binding;
 	uint32_t field = 0;
@@ -245,7 +362,7 @@ fill_result(flow_function *function, flow_builder *builder, const flow_value *ke
 	for (uint32_t i = 0; i < binding->aggregate_count; i++) {
 		const struct aggregate *aggregate = &binding->aggregates[i];
 		flow_status status = binding->services.expressions->aggregate_result(
-		    &aggregate->call, (const char *)slot + aggregate->offset, builder, &cells[field++], error);
+			&aggregate->call, (const char *)slot + aggregate->offset, builder, &cells[field++], error);
 		if (status != FLOW_OK)
 			return status;
 	}
@@ -297,7 +414,7 @@ aggregate_timers(flow_function *function, uint32_t kind, const flow_batch *due, 
 	}
 	flow_context *context = function->context;
 	flow_status status =
-	    context->ops->slots(context, 0, due, work.rows, work.count, work.spaces, 0, work.slots, NULL, error);
+		context->ops->slots(context, 0, due, work.rows, work.count, work.spaces, 0, work.slots, NULL, error);
 	if (status == FLOW_OK)
 		status = emit(function, due, &work, error);
 	if (status == FLOW_OK)

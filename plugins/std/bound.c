@@ -23,7 +23,7 @@ services_find(const flow_host *host, struct services *services, flow_error *erro
 
 flow_status
 bound_check_record(const struct services *services, const flow_options *options, const flow_function_input *input,
-                   int any_allowed, flow_error *error)
+				   int any_allowed, flow_error *error)
 {
 	uint8_t kind = input->schema->kind;
 	if (kind == FLOW_KIND_RECORD || (any_allowed && kind == FLOW_KIND_ANY))
@@ -31,9 +31,9 @@ bound_check_record(const struct services *services, const flow_options *options,
 	char text[128];
 	services->schemas->print(input->schema, 1, text, sizeof(text));
 	return flow_fail(services->host, error, FLOW_E_TYPE,
-	                 "%.*s: the input must be records with fields, but is %s; declare the fields of the input%s",
-	                 (int)options->place.size, options->place.data, text,
-	                 kind == FLOW_KIND_ANY ? ", or make records with select" : "");
+					 "%.*s: the input must be records with fields, but is %s; declare the fields of the input%s",
+					 (int)options->place.size, options->place.data, text,
+					 kind == FLOW_KIND_ANY ? ", or make records with select" : "");
 }
 
 void
@@ -45,7 +45,7 @@ bound_mark_reads(const struct services *services, const flow_expression *express
 
 flow_status
 bound_reject_failed(flow_context *context, const flow_batch *batch, const flow_status *statuses,
-                    const flow_slice *reasons, uint32_t *rows, uint32_t *count, flow_error *error)
+					const flow_slice *reasons, uint32_t *rows, uint32_t *count, flow_error *error)
 {
 	*count = 0;
 	for (FLOW_ROWS(batch, i)) {

@@ -8,8 +8,9 @@
 
 struct column {
 	char *name;
-	int32_t field;              /* of the input, or -1 */
+	int32_t field;               /* of the input, or -1 */
 	flow_expression *expression; /* if field is -1 */
+	const flow_schema *type;     /* ours; NULL: the field's or the expression's */
 };
 
 struct mapping_binding {
@@ -39,6 +40,8 @@ unbind(void *opaque)
 		host->release(binding->columns[i].name);
 		if (binding->columns[i].expression != NULL)
 			binding->services.expressions->release(binding->columns[i].expression);
+		if (binding->columns[i].type != NULL)
+			binding->services.schemas->release(binding->columns[i].type);
 	}
 	if (binding->output != NULL)
 		binding->services.schemas->release(binding->output);
@@ -73,25 +76,25 @@ add_column(struct mapping_binding *binding, flow_slice name, int32_t field)
 
 static flow_status
 compile_column(struct mapping_binding *binding, struct column *column, const flow_option_value *text,
-               const flow_schema *schema, flow_error *error)
+			   const flow_schema *schema, flow_error *error)
 {
 	column->field = -1;
 	return binding->services.expressions->compile(text->text, schema, text->place, &column->expression, error);
 }
 
 static flow_status
-unknown_field(const struct mapping_binding *binding, const flow_option_value *at, flow_slice name, const flow_schema *schema,
-              flow_error *error)
+unknown_field(const struct mapping_binding *binding, const flow_option_value *at, flow_slice name,
+			  const flow_schema *schema, flow_error *error)
 {
 	char names[400];
 	uint64_t used = 0;
 	names[0] = '\0';
 	for (uint32_t i = 0; i < schema->field_count && used < sizeof(names) - 64; i++)
 		used += (uint64_t)snprintf(names + used, sizeof(names) - used, "%s%.*s", i == 0 ? "" : ", ",
-		                           (int)(schema->fields[i]->name.size < 60 ? schema->fields[i]->name.size : 60),
-		                           schema->fields[i]->name.data);
+								   (int)(schema->fields[i]->name.size < 60 ? schema->fields[i]->name.size : 60),
+								   schema->fields[i]->name.data);
 	return flow_fail(binding->services.host, error, FLOW_E_NOT_FOUND, "%.*s: there is no field %.*s; there are: %s",
-	                 (int)at->place.size, at->place.data, (int)name.size, name.data, names);
+					 (int)at->place.size, at->place.data, (int)name.size, name.data, names);
 }
 
 /* All fields of the input, in order. */
@@ -105,7 +108,8 @@ add_all_fields(struct mapping_binding *binding, const flow_schema *schema, flow_
 }
 
 static flow_status
-plan_project(struct mapping_binding *binding, const flow_option_value *names, const flow_schema *schema, flow_error *error)
+plan_project(struct mapping_binding *binding, const flow_option_value *names, const flow_schema *schema,
+			 flow_error *error)
 {
 	for (uint64_t i = 0; i < names->entry_count; i++) {
 		const flow_option_value *item = names->entries[i]->value;
@@ -119,7 +123,8 @@ plan_project(struct mapping_binding *binding, const flow_option_value *names, co
 }
 
 static flow_status
-plan_select(struct mapping_binding *binding, const flow_option_value *fields, const flow_schema *schema, flow_error *error)
+plan_select(struct mapping_binding *binding, const flow_option_value *fields, const flow_schema *schema,
+			flow_error *error)
 {
 	for (uint64_t i = 0; i < fields->entry_count; i++) {
 		struct column *column = add_column(binding, fields->entries[i]->name, -1);
@@ -148,7 +153,8 @@ plan_set(struct mapping_binding *binding, const flow_option_value *fields, const
 }
 
 static flow_status
-plan_rename(struct mapping_binding *binding, const flow_option_value *names, const flow_schema *schema, flow_error *error)
+plan_rename(struct mapping_binding *binding, const flow_option_value *names, const flow_schema *schema,
+			flow_error *error)
 {
 	flow_status status = add_all_fields(binding, schema, error);
 	for (uint64_t i = 0; status == FLOW_OK && i < names->entry_count; i++) {
@@ -167,35 +173,68 @@ plan_rename(struct mapping_binding *binding, const flow_option_value *names, con
 	return status;
 }
 
+/* cast("name" as type), with the quotes in the name doubled. From host memory. */
+static char *
+cast_text(const flow_host *host, flow_slice name, flow_slice type)
+{
+	char *text = host->allocate(name.size * 2 + type.size + 32);
+	if (text == NULL)
+		return NULL;
+	char *to = stpcpy(text, "cast(\"");
+	for (uint64_t i = 0; i < name.size; i++) {
+		if (name.data[i] == '"')
+			*to++ = '"';
+		*to++ = name.data[i];
+	}
+	to = stpcpy(to, "\" as ");
+	memcpy(to, type.data, type.size);
+	memcpy(to + type.size, ")", 2);
+	return text;
+}
+
+/* Null stays null; a '?' behind the type makes the field nullable also where it was not. */
+static flow_status
+cast_column(struct mapping_binding *binding, struct column *column, flow_slice name, const flow_option_value *type,
+			const flow_schema *schema, flow_error *error)
+{
+	const struct services *services = &binding->services;
+	flow_slice bare = type->text;
+	int nullable = bare.size != 0 && bare.data[bare.size - 1] == '?';
+	bare.size -= (uint64_t)nullable;
+	char *text = cast_text(services->host, name, bare);
+	if (text == NULL)
+		return bound_no_memory(services->host, error);
+	column->field = -1;
+	flow_status status =
+		services->expressions->compile(flow_slice_of(text), schema, type->place, &column->expression, error);
+	services->host->release(text);
+	if (status != FLOW_OK || !nullable)
+		return status;
+	column->type = services->schemas->with_nullable(services->expressions->type(column->expression), 1);
+	return column->type == NULL ? bound_no_memory(services->host, error) : FLOW_OK;
+}
+
 static flow_status
 plan_cast(struct mapping_binding *binding, const flow_option_value *types, const flow_schema *schema, flow_error *error)
 {
-	const flow_host *host = binding->services.host;
 	flow_status status = add_all_fields(binding, schema, error);
 	for (uint64_t i = 0; status == FLOW_OK && i < types->entry_count; i++) {
 		const flow_option_entry *entry = types->entries[i];
 		int32_t field = flow_schema_find(schema, entry->name);
 		if (field < 0)
 			return unknown_field(binding, entry->value, entry->name, schema, error);
-		uint64_t size = entry->name.size * 2 + entry->value->text.size + 32;
-		char *text = host->allocate(size);
-		if (text == NULL)
-			return bound_no_memory(host, error);
-		/* Names in double quotes; a double quote in a name is doubled. */
-		uint64_t used = (uint64_t)snprintf(text, size, "cast(\"");
-		for (uint64_t k = 0; k < entry->name.size; k++) {
-			if (entry->name.data[k] == '"')
-				text[used++] = '"';
-			text[used++] = entry->name.data[k];
-		}
-		used += (uint64_t)snprintf(text + used, size - used, "\" as %s)", entry->value->text.data);
-		struct column *column = &binding->columns[field];
-		column->field = -1;
-		status = binding->services.expressions->compile(flow_slice_make(text, used), schema, entry->value->place,
-		                                                &column->expression, error);
-		host->release(text);
+		status = cast_column(binding, &binding->columns[field], entry->name, entry->value, schema, error);
 	}
 	return status;
+}
+
+static const flow_schema *
+type_of(const struct mapping_binding *binding, const struct column *column, const flow_schema *input)
+{
+	if (column->type != NULL)
+		return column->type;
+	return column->field >= 0 ? input->fields[column->field]->schema
+							  : binding->services.expressions->type(column->expression);
 }
 
 static flow_status
@@ -211,13 +250,14 @@ make_schema(struct mapping_binding *binding, const flow_schema *input, flow_erro
 		specs[i] = (flow_field_spec){
 			.struct_size = FLOW_SIZEOF(flow_field_spec),
 			.name = flow_slice_of(column->name),
-			.schema = passed != NULL ? passed->schema : binding->services.expressions->type(column->expression),
+			.schema = type_of(binding, column, input),
 			.default_value = passed != NULL ? passed->default_value : NULL,
 		};
 		pointers[i] = &specs[i];
 	}
 	if (status == FLOW_OK) {
-		binding->output = binding->services.schemas->make_record(flow_slice_of("record"), pointers, binding->count, error);
+		binding->output =
+			binding->services.schemas->make_record(flow_slice_of("record"), pointers, binding->count, error);
 		if (binding->output == NULL)
 			status = host->errors->status(error) != FLOW_OK ? host->errors->status(error) : FLOW_E_MEMORY;
 	}
@@ -243,11 +283,11 @@ settle(struct mapping_binding *binding, const flow_schema *input, flow_error *er
 }
 
 typedef flow_status (*plan_columns)(struct mapping_binding *binding, const flow_option_value *primary,
-                                    const flow_schema *schema, flow_error *error);
+									const flow_schema *schema, flow_error *error);
 
 static flow_status
-bind_with(const flow_host *host, const flow_options *options, const char *primary, plan_columns plan_them, int any_allowed,
-          const flow_function_input *input, flow_function_plan *plan, void **result, flow_error *error)
+bind_with(const flow_host *host, const flow_options *options, const char *primary, plan_columns plan_them,
+		  int any_allowed, const flow_function_input *input, flow_function_plan *plan, void **result, flow_error *error)
 {
 	struct mapping_binding *binding = flow_new(host, sizeof(*binding));
 	if (binding == NULL)
@@ -258,8 +298,10 @@ bind_with(const flow_host *host, const flow_options *options, const char *primar
 	if (status == FLOW_OK)
 		status = bound_check_record(&binding->services, options, input, any_allowed, error);
 	if (status == FLOW_OK) {
-		binding->columns = flow_new(host, (input->schema->field_count + value->entry_count + 1) * sizeof(struct column));
-		status = binding->columns == NULL ? bound_no_memory(host, error) : plan_them(binding, value, input->schema, error);
+		binding->columns =
+			flow_new(host, (input->schema->field_count + value->entry_count + 1) * sizeof(struct column));
+		status =
+			binding->columns == NULL ? bound_no_memory(host, error) : plan_them(binding, value, input->schema, error);
 	}
 	if (status == FLOW_OK)
 		status = settle(binding, input->schema, error);
@@ -306,7 +348,7 @@ open_function(void *binding, flow_context *context, flow_function **result, flow
 
 static flow_status
 evaluate_columns(flow_function *function, const flow_batch *batch, flow_builder *memory, flow_status *statuses,
-                 flow_slice *reasons, flow_error *error)
+				 flow_slice *reasons, flow_error *error)
 {
 	const struct mapping_binding *binding = function->binding;
 	for (uint32_t i = 0; i < binding->count; i++) {
@@ -316,7 +358,7 @@ evaluate_columns(flow_function *function, const flow_batch *batch, flow_builder 
 		if (function->results[i] == NULL)
 			return bound_no_memory(binding->services.host, error);
 		flow_status status = binding->services.expressions->evaluate(binding->columns[i].expression, batch, memory,
-		                                                             function->results[i], statuses, reasons, error);
+																	 function->results[i], statuses, reasons, error);
 		if (status != FLOW_OK)
 			return status;
 	}
@@ -336,8 +378,8 @@ fill_row(const flow_function *function, const flow_batch *batch, uint32_t row, f
 }
 
 static flow_status
-forward_rows(flow_function *function, const flow_batch *batch, flow_builder *memory, const uint32_t *rows, uint32_t count,
-             flow_error *error)
+forward_rows(flow_function *function, const flow_batch *batch, flow_builder *memory, const uint32_t *rows,
+			 uint32_t count, flow_error *error)
 {
 	const struct mapping_binding *binding = function->binding;
 	flow_output *output = function->context->outputs[0];
@@ -390,56 +432,57 @@ process(flow_function *function, uint32_t input, const flow_batch *batch, flow_e
 
 /* --- the five functions ------------------------------------------------------------------------------------------ */
 
-#define MAPPING(word, option_type, element_type, option_flags, any_allowed, option_doc, option_example, component_doc)       \
-	static flow_status bind_##word(const flow_host *host, const flow_options *options,                                       \
-	                               const flow_function_input *const *inputs, uint32_t input_count,                           \
-	                               flow_function_plan *plan, void **binding, flow_error *error)                              \
-	{                                                                                                                        \
-		(void)input_count;                                                                                                   \
-		return bind_with(host, options, #word, plan_##word, any_allowed, inputs[0], plan, binding, error);                   \
-	}                                                                                                                        \
-	static const flow_function_ops word##_ops = {                                                                            \
-		.struct_size = FLOW_SIZEOF(flow_function_ops),                                                                       \
-		.bind = bind_##word,                                                                                                 \
-		.unbind = unbind,                                                                                                    \
-		.open = open_function,                                                                                               \
-		.process = process,                                                                                                  \
-		.close = close_function,                                                                                             \
-	};                                                                                                                       \
-	static const flow_option word##_option = {                                                                               \
-		.struct_size = FLOW_SIZEOF(flow_option),                                                                             \
-		.type = option_type,                                                                                                 \
-		.element = element_type,                                                                                             \
-		.flags = FLOW_OPTION_REQUIRED | FLOW_OPTION_PRIMARY | (option_flags),                                                \
-		.name = #word,                                                                                                       \
-		.doc = option_doc,                                                                                                   \
-		.example = option_example,                                                                                           \
-	};                                                                                                                       \
-	static const flow_option *const word##_list[] = { &word##_option, NULL };                                                \
-	static const flow_option_set word##_set = {                                                                              \
-		.struct_size = FLOW_SIZEOF(flow_option_set), .scope = "", .doc = component_doc, .options = word##_list               \
-	};                                                                                                                       \
-	static const flow_option_set *const word##_sets[] = { &word##_set, NULL };                                               \
-	const flow_component word##_component = {                                                                                \
-		.struct_size = FLOW_SIZEOF(flow_component),                                                                          \
-		.kind = FLOW_FUNCTION,                                                                                               \
-		.id = #word,                                                                                                         \
-		.doc = component_doc,                                                                                                \
-		.option_sets = word##_sets,                                                                                          \
-		.ops = &word##_ops,                                                                                                  \
+#define MAPPING(word, option_type, element_type, option_flags, any_allowed, option_doc, option_example, component_doc) \
+	static flow_status bind_##word(const flow_host *host, const flow_options *options,                                 \
+								   const flow_function_input *const *inputs, uint32_t input_count,                     \
+								   flow_function_plan *plan, void **binding, flow_error *error)                        \
+	{                                                                                                                  \
+		(void)input_count;                                                                                             \
+		return bind_with(host, options, #word, plan_##word, any_allowed, inputs[0], plan, binding, error);             \
+	}                                                                                                                  \
+	static const flow_function_ops word##_ops = {                                                                      \
+		.struct_size = FLOW_SIZEOF(flow_function_ops),                                                                 \
+		.bind = bind_##word,                                                                                           \
+		.unbind = unbind,                                                                                              \
+		.open = open_function,                                                                                         \
+		.process = process,                                                                                            \
+		.close = close_function,                                                                                       \
+	};                                                                                                                 \
+	static const flow_option word##_option = {                                                                         \
+		.struct_size = FLOW_SIZEOF(flow_option),                                                                       \
+		.type = option_type,                                                                                           \
+		.element = element_type,                                                                                       \
+		.flags = FLOW_OPTION_REQUIRED | FLOW_OPTION_PRIMARY | (option_flags),                                          \
+		.name = #word,                                                                                                 \
+		.doc = option_doc,                                                                                             \
+		.example = option_example,                                                                                     \
+	};                                                                                                                 \
+	static const flow_option *const word##_list[] = { &word##_option, NULL };                                          \
+	static const flow_option_set word##_set = {                                                                        \
+		.struct_size = FLOW_SIZEOF(flow_option_set), .scope = "", .doc = component_doc, .options = word##_list         \
+	};                                                                                                                 \
+	static const flow_option_set *const word##_sets[] = { &word##_set, NULL };                                         \
+	const flow_component word##_component = {                                                                          \
+		.struct_size = FLOW_SIZEOF(flow_component),                                                                    \
+		.kind = FLOW_FUNCTION,                                                                                         \
+		.id = #word,                                                                                                   \
+		.doc = component_doc,                                                                                          \
+		.option_sets = word##_sets,                                                                                    \
+		.ops = &word##_ops,                                                                                            \
 	};
 
 MAPPING(project, FLOW_OPTION_LIST, FLOW_OPTION_STRING, FLOW_OPTION_OR_ONE, 0,
-        "The names of the fields that stay, in the order that they then have.", "[\"carrier\", \"flights\"]",
-        "Keeps some fields of each record, in a given order.")
+		"The names of the fields that stay, in the order that they then have.", "[\"carrier\", \"flights\"]",
+		"Keeps some fields of each record, in a given order.")
 MAPPING(select, FLOW_OPTION_MAP, FLOW_OPTION_EXPRESSION, 0, 1,
-        "Name and expression of each field of the new record, in order.", "{ carrier = \"carrier\"; hours = \"air_time / 60\"; }",
-        "Makes a new record: exactly the given fields, each from an expression.")
+		"Name and expression of each field of the new record, in order.",
+		"{ carrier = \"carrier\"; hours = \"air_time / 60\"; }",
+		"Makes a new record: exactly the given fields, each from an expression.")
 MAPPING(set, FLOW_OPTION_MAP, FLOW_OPTION_EXPRESSION, 0, 0,
-        "Name and expression of fields to add, or to replace. All expressions see the record as it came.",
-        "{ late = \"dep_delay > 15\"; }", "Adds fields to each record, or replaces them.")
+		"Name and expression of fields to add, or to replace. All expressions see the record as it came.",
+		"{ late = \"dep_delay > 15\"; }", "Adds fields to each record, or replaces them.")
 MAPPING(rename, FLOW_OPTION_MAP, FLOW_OPTION_STRING, 0, 0, "Old and new name of fields.", "{ dep_delay = \"delay\"; }",
-        "Gives fields other names.")
+		"Gives fields other names.")
 MAPPING(cast, FLOW_OPTION_MAP, FLOW_OPTION_TYPE, 0, 0,
-        "Name and new type of fields. A value that does not fit is a record error.", "{ flight = \"string\"; }",
-        "Changes the types of fields, exactly or not at all.")
+		"Name and new type of fields. A value that does not fit is a record error.", "{ flight = \"string\"; }",
+		"Changes the types of fields, exactly or not at all.")

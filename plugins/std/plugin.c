@@ -2,8 +2,8 @@
 #include "std.h"
 
 static const flow_component *const components[] = {
-	&where_component,  &project_component,   &select_component,      &set_component,        &rename_component,
-	&cast_component,   &aggregate_component, &write_table_component, &join_table_component, NULL,
+	&where_component, &project_component,   &select_component,      &set_component,        &rename_component,
+	&cast_component,  &aggregate_component, &write_table_component, &join_table_component, NULL,
 };
 
 static const flow_plugin plugin = {

@@ -36,7 +36,7 @@ flow_status services_find(const flow_host *host, struct services *services, flow
 
 /* The input must be records (or self-typed values, if `any` is allowed). */
 flow_status bound_check_record(const struct services *services, const flow_options *options,
-                               const flow_function_input *input, int any_allowed, flow_error *error);
+							   const flow_function_input *input, int any_allowed, flow_error *error);
 
 /* Adds to `reads` (one byte a field of the schema) what the expression reads. */
 void bound_mark_reads(const struct services *services, const flow_expression *expression, uint8_t *reads);
@@ -44,7 +44,7 @@ void bound_mark_reads(const struct services *services, const flow_expression *ex
 /* Rejects the selected rows of `batch` that have statuses[row] < 0, and writes the others to `rows` (ascending, room for
  * selected_count). Returns the host's answer. */
 flow_status bound_reject_failed(flow_context *context, const flow_batch *batch, const flow_status *statuses,
-                                const flow_slice *reasons, uint32_t *rows, uint32_t *count, flow_error *error);
+								const flow_slice *reasons, uint32_t *rows, uint32_t *count, flow_error *error);
 
 /* Arrays of row_count entries for statuses and reasons in the builder's memory; statuses are FLOW_OK. 0: out of memory. */
 int bound_status_arrays(flow_builder *memory, const flow_batch *batch, flow_status **statuses, flow_slice **reasons);
@@ -62,12 +62,13 @@ struct aggregate_binding {
 	struct services services;
 	struct aggregate *aggregates;
 	uint32_t aggregate_count;
-	int64_t window;             /* size in microseconds; 0: no window */
-	int has_start, has_end;     /* fields of the output */
-	uint32_t key_field_count;   /* fields of the output that come from the key */
+	int may_refuse;           /* a row can be too much for one of them: decimals and floats */
+	int64_t window;           /* size in microseconds; 0: no window */
+	int has_start, has_end;   /* fields of the output */
+	uint32_t key_field_count; /* fields of the output that come from the key */
 	int key_is_record;
-	const flow_schema *output;  /* ours */
-	const flow_schema *time;    /* schema of start and end */
+	const flow_schema *output; /* ours */
+	const flow_schema *time;   /* schema of start and end */
 	uint8_t *reads;
 	char *layout;
 	char *event_time;

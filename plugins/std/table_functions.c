@@ -9,9 +9,9 @@ struct table_binding {
 	struct services services;
 	char *table;
 	const char *tables[2]; /* the name, NULL */
-	flow_expression *on;    /* join: key of the lookup; NULL: the stream's key */
-	int left;               /* join: rows without a match pass with nulls */
-	int32_t *taken;         /* join: fields of the table's row that are added */
+	flow_expression *on;   /* join: key of the lookup; NULL: the stream's key */
+	int left;              /* join: rows without a match pass with nulls */
+	int32_t *taken;        /* join: fields of the table's row that are added */
 	uint32_t taken_count;
 	uint32_t input_fields;
 	const flow_schema *output; /* ours; NULL: the input's */
@@ -47,7 +47,7 @@ unbind(void *opaque)
 
 static flow_status
 bind_common(const flow_host *host, const flow_options *options, const char *primary, struct table_binding **result,
-            flow_error *error)
+			flow_error *error)
 {
 	struct table_binding *binding = flow_new(host, sizeof(*binding));
 	if (binding == NULL)
@@ -70,13 +70,14 @@ bind_common(const flow_host *host, const flow_options *options, const char *prim
 
 static flow_status
 bind_write(const flow_host *host, const flow_options *options, const flow_function_input *const *inputs,
-           uint32_t input_count, flow_function_plan *plan, void **result, flow_error *error)
+		   uint32_t input_count, flow_function_plan *plan, void **result, flow_error *error)
 {
 	(void)input_count;
 	if (inputs[0]->stream != FLOW_STREAM_KEYED)
-		return flow_fail(host, error, FLOW_E_CONFIG,
-		                 "%.*s: write_table needs a keyed stream: the key is the row's key; put key_by = \"...\" in front",
-		                 (int)options->place.size, options->place.data);
+		return flow_fail(
+			host, error, FLOW_E_CONFIG,
+			"%.*s: write_table needs a keyed stream: the key is the row's key; put key_by = \"...\" in front",
+			(int)options->place.size, options->place.data);
 	struct table_binding *binding;
 	flow_status status = bind_common(host, options, "write_table", &binding, error);
 	if (status != FLOW_OK)
@@ -89,26 +90,26 @@ bind_write(const flow_host *host, const flow_options *options, const flow_functi
 }
 
 static flow_status
-take_field(struct table_binding *binding, const flow_option_value *name, const flow_schema *input, const flow_schema *row,
-           flow_error *error)
+take_field(struct table_binding *binding, const flow_option_value *name, const flow_schema *input,
+		   const flow_schema *row, flow_error *error)
 {
 	const flow_host *host = binding->services.host;
 	int32_t field = row->kind == FLOW_KIND_RECORD ? flow_schema_find(row, name->text) : -1;
 	if (field < 0)
 		return flow_fail(host, error, FLOW_E_NOT_FOUND, "%.*s: the rows of table %s have no field %s",
-		                 (int)name->place.size, name->place.data, binding->table, name->text.data);
+						 (int)name->place.size, name->place.data, binding->table, name->text.data);
 	if (flow_schema_find(input, name->text) >= 0)
 		return flow_fail(host, error, FLOW_E_EXISTS,
-		                 "%.*s: the record and the row of table %s both have a field %s; rename one of them",
-		                 (int)name->place.size, name->place.data, binding->table, name->text.data);
+						 "%.*s: the record and the row of table %s both have a field %s; rename one of them",
+						 (int)name->place.size, name->place.data, binding->table, name->text.data);
 	binding->taken[binding->taken_count++] = field;
 	return FLOW_OK;
 }
 
 /* The fields that are named, or all that the record does not have. */
 static flow_status
-choose_fields(struct table_binding *binding, const flow_options *options, const flow_schema *input, const flow_schema *row,
-              flow_error *error)
+choose_fields(struct table_binding *binding, const flow_options *options, const flow_schema *input,
+			  const flow_schema *row, flow_error *error)
 {
 	const flow_host *host = binding->services.host;
 	const flow_option_value *names = flow_option_get(options, "fields");
@@ -137,7 +138,8 @@ make_joined_schema(struct table_binding *binding, const flow_schema *input, cons
 	const flow_schema **owned = flow_new(host, ((uint64_t)binding->taken_count + 1) * sizeof(*owned));
 	flow_status status = specs == NULL || pointers == NULL || owned == NULL ? bound_no_memory(host, error) : FLOW_OK;
 	for (uint32_t i = 0; status == FLOW_OK && i < count; i++) {
-		const flow_field *field = i < input->field_count ? input->fields[i] : row->fields[binding->taken[i - input->field_count]];
+		const flow_field *field =
+			i < input->field_count ? input->fields[i] : row->fields[binding->taken[i - input->field_count]];
 		const flow_schema *schema = field->schema;
 		if (i >= input->field_count && binding->left) {
 			schema = binding->services.schemas->with_nullable(schema, 1);
@@ -145,7 +147,8 @@ make_joined_schema(struct table_binding *binding, const flow_schema *input, cons
 			if (schema == NULL)
 				status = bound_no_memory(host, error);
 		}
-		specs[i] = (flow_field_spec){ .struct_size = FLOW_SIZEOF(flow_field_spec), .name = field->name, .schema = schema };
+		specs[i] =
+			(flow_field_spec){ .struct_size = FLOW_SIZEOF(flow_field_spec), .name = field->name, .schema = schema };
 		pointers[i] = &specs[i];
 	}
 	if (status == FLOW_OK) {
@@ -162,8 +165,48 @@ make_joined_schema(struct table_binding *binding, const flow_schema *input, cons
 	return status;
 }
 
+/* Kinds whose values can be one key: integers are one class, texts another. */
+static uint8_t
+key_class(uint8_t kind)
+{
+	switch (kind) {
+	case FLOW_KIND_INT32:
+	case FLOW_KIND_UINT64:
+		return FLOW_KIND_INT64;
+	case FLOW_KIND_FLOAT32:
+		return FLOW_KIND_FLOAT64;
+	case FLOW_KIND_ENUM:
+		return FLOW_KIND_STRING;
+	case FLOW_KIND_FIXED:
+		return FLOW_KIND_BYTES;
+	default:
+		return kind;
+	}
+}
+
+/* Keys of different types would never match, and nobody would hear of it. Decimals can equal integers. */
 static flow_status
-compile_on(struct table_binding *binding, const flow_options *options, const flow_function_input *input, flow_error *error)
+check_key_type(const struct table_binding *binding, const flow_options *options, const flow_schema *given,
+			   const flow_schema *key, flow_error *error)
+{
+	if (given == NULL || key == NULL)
+		return FLOW_OK;
+	uint8_t a = key_class(given->kind), b = key_class(key->kind);
+	int numbers = (a == FLOW_KIND_DECIMAL && b == FLOW_KIND_INT64) || (a == FLOW_KIND_INT64 && b == FLOW_KIND_DECIMAL);
+	if (a == b || numbers || a == FLOW_KIND_ANY || b == FLOW_KIND_ANY || a == FLOW_KIND_UNION || b == FLOW_KIND_UNION)
+		return FLOW_OK;
+	char given_text[128], key_text[128];
+	binding->services.schemas->print(given, 1, given_text, sizeof(given_text));
+	binding->services.schemas->print(key, 1, key_text, sizeof(key_text));
+	return flow_fail(
+		binding->services.host, error, FLOW_E_TYPE,
+		"%.*s: the key to look up is %s, but the keys of table %s are %s: they never match; cast one of them",
+		(int)options->place.size, options->place.data, given_text, binding->table, key_text);
+}
+
+static flow_status
+compile_on(struct table_binding *binding, const flow_options *options, const flow_function_input *input,
+		   flow_error *error)
 {
 	const flow_host *host = binding->services.host;
 	const flow_option_value *on = flow_option_get(options, "on");
@@ -171,14 +214,16 @@ compile_on(struct table_binding *binding, const flow_options *options, const flo
 		return binding->services.expressions->compile(on->text, input->schema, on->place, &binding->on, error);
 	if (input->stream == FLOW_STREAM_KEYED)
 		return FLOW_OK;
-	return flow_fail(host, error, FLOW_E_CONFIG,
-	                 "%.*s: join_table looks up by the stream's key, but the stream has none: set on = \"expression\" or put "
-	                 "key_by in front",
-	                 (int)options->place.size, options->place.data);
+	return flow_fail(
+		host, error, FLOW_E_CONFIG,
+		"%.*s: join_table looks up by the stream's key, but the stream has none: set on = \"expression\" or put "
+		"key_by in front",
+		(int)options->place.size, options->place.data);
 }
 
 static flow_status
-settle_join(struct table_binding *binding, const flow_options *options, const flow_function_input *input, flow_error *error)
+settle_join(struct table_binding *binding, const flow_options *options, const flow_function_input *input,
+			flow_error *error)
 {
 	const flow_host *host = binding->services.host;
 	const flow_tables *tables = host->get_service(FLOW_SERVICE_TABLES);
@@ -190,6 +235,10 @@ settle_join(struct table_binding *binding, const flow_options *options, const fl
 		status = tables->schema(binding->table, &row, &key, error);
 	if (status == FLOW_OK)
 		status = compile_on(binding, options, input, error);
+	if (status == FLOW_OK)
+		status = check_key_type(
+			binding, options,
+			binding->on == NULL ? input->key_schema : binding->services.expressions->type(binding->on), key, error);
 	binding->left = flow_slice_is(flow_option_text(options, "type"), "left");
 	binding->input_fields = input->schema->field_count;
 	if (status == FLOW_OK)
@@ -210,7 +259,7 @@ settle_join(struct table_binding *binding, const flow_options *options, const fl
 
 static flow_status
 bind_join(const flow_host *host, const flow_options *options, const flow_function_input *const *inputs,
-          uint32_t input_count, flow_function_plan *plan, void **result, flow_error *error)
+		  uint32_t input_count, flow_function_plan *plan, void **result, flow_error *error)
 {
 	(void)input_count;
 	struct table_binding *binding;
@@ -286,7 +335,7 @@ make_lookup(flow_builder *scratch, uint32_t count, struct lookup *lookup)
 	lookup->statuses = flow_builder_alloc(scratch, room * sizeof(*lookup->statuses));
 	lookup->count = 0;
 	if (lookup->rows == NULL || lookup->keys == NULL || lookup->key_values == NULL || lookup->found == NULL ||
-	    lookup->statuses == NULL)
+		lookup->statuses == NULL)
 		return 0;
 	memset(lookup->statuses, 0, room * sizeof(*lookup->statuses));
 	return 1;
@@ -307,7 +356,7 @@ static flow_status
 no_keys(const flow_function *function, flow_error *error)
 {
 	return flow_fail(function->binding->services.host, error, FLOW_E_INTERNAL, "table %s: the batch has no key columns",
-	                 function->binding->table);
+					 function->binding->table);
 }
 
 /* Rejects rows of the lookup that failed; FLOW_E_NOT_FOUND is not a failure. */
@@ -319,7 +368,7 @@ reject_failed(flow_function *function, const flow_batch *batch, struct lookup *l
 		if (failed >= 0 || failed == FLOW_E_NOT_FOUND)
 			continue;
 		flow_status status = function->context->ops->reject(function->context, batch, lookup->rows[i], failed,
-		                                                    flow_slice_of("the table refused the record"), error);
+															flow_slice_of("the table refused the record"), error);
 		if (status != FLOW_OK)
 			return status;
 	}
@@ -341,8 +390,8 @@ process_write(flow_function *function, uint32_t input, const flow_batch *batch, 
 	add_stream_keys(batch, &lookup);
 	for (uint32_t i = 0; i < lookup.count; i++)
 		lookup.found[i] = batch->value[lookup.rows[i]];
-	flow_status status = function->ops->put_many(function->table, lookup.keys, lookup.key_values, lookup.found, lookup.count,
-	                                             lookup.statuses, error);
+	flow_status status = function->ops->put_many(function->table, lookup.keys, lookup.key_values, lookup.found,
+												 lookup.count, lookup.statuses, error);
 	if (status == FLOW_OK)
 		status = reject_failed(function, batch, &lookup, error);
 	if (status != FLOW_OK)
@@ -353,7 +402,9 @@ process_write(flow_function *function, uint32_t input, const flow_batch *batch, 
 			lookup.rows[written++] = lookup.rows[i];
 	if (written == lookup.count)
 		return output->forward(output, batch, NULL, error);
-	flow_columns columns = { .struct_size = FLOW_SIZEOF(flow_columns), .selection = lookup.rows, .selected_count = written };
+	flow_columns columns = { .struct_size = FLOW_SIZEOF(flow_columns),
+							 .selection = lookup.rows,
+							 .selected_count = written };
 	return written == 0 ? FLOW_OK : output->forward(output, batch, &columns, error);
 }
 
@@ -367,7 +418,7 @@ end_write(flow_function *function, uint32_t input, flow_error *error)
 /* Keys from the expression `on`. A null key matches nothing. */
 static flow_status
 add_computed_keys(flow_function *function, const flow_batch *batch, flow_builder *scratch, struct lookup *lookup,
-                  flow_error *error)
+				  flow_error *error)
 {
 	const struct table_binding *binding = function->binding;
 	flow_status *statuses;
@@ -378,7 +429,7 @@ add_computed_keys(flow_function *function, const flow_batch *batch, flow_builder
 	if (values == NULL || rows == NULL || !bound_status_arrays(scratch, batch, &statuses, &reasons))
 		return bound_no_memory(binding->services.host, error);
 	flow_status status =
-	    binding->services.expressions->evaluate(binding->on, batch, scratch, values, statuses, reasons, error);
+		binding->services.expressions->evaluate(binding->on, batch, scratch, values, statuses, reasons, error);
 	if (status == FLOW_OK)
 		status = bound_reject_failed(function->context, batch, statuses, reasons, rows, &count, error);
 	for (uint32_t i = 0; status == FLOW_OK && i < count; i++) {
@@ -402,7 +453,7 @@ fill_joined(const struct table_binding *binding, const flow_value *record, const
 
 static flow_status
 forward_joined(flow_function *function, const flow_batch *batch, struct lookup *lookup, flow_builder *memory,
-               flow_error *error)
+			   flow_error *error)
 {
 	const struct table_binding *binding = function->binding;
 	flow_output *output = function->context->outputs[0];
@@ -414,7 +465,12 @@ forward_joined(flow_function *function, const flow_batch *batch, struct lookup *
 	for (uint32_t i = 0; i < lookup->count; i++) {
 		uint32_t row = lookup->rows[i];
 		int found = lookup->statuses[i] >= 0 && lookup->found[i].type == FLOW_RECORD;
-		if ((!found && (!binding->left || lookup->statuses[i] != FLOW_E_NOT_FOUND)) || flow_is_null(batch->value[row]))
+		if (flow_is_null(batch->value[row])) { /* a record without value stays one */
+			values[row] = flow_null();
+			lookup->rows[joined++] = row;
+			continue;
+		}
+		if (!found && (!binding->left || lookup->statuses[i] != FLOW_E_NOT_FOUND))
 			continue;
 		fill_joined(binding, batch->value[row].as.record, found ? lookup->found[i].as.record : NULL, cells);
 		values[row] = flow_record(cells, fields);
@@ -450,8 +506,8 @@ process_join(flow_function *function, uint32_t input, const flow_batch *batch, f
 	else
 		add_stream_keys(batch, &lookup);
 	if (status == FLOW_OK)
-		status = function->ops->get_many(function->table, lookup.keys, lookup.key_values, lookup.count, memory, lookup.found,
-		                                 lookup.statuses, error);
+		status = function->ops->get_many(function->table, lookup.keys, lookup.key_values, lookup.count, memory,
+										 lookup.found, lookup.statuses, error);
 	if (status == FLOW_OK)
 		status = reject_failed(function, batch, &lookup, error);
 	return status == FLOW_OK ? forward_joined(function, batch, &lookup, memory, error) : status;
@@ -483,8 +539,9 @@ static const flow_option write_table = {
 	.refers_to = "table",
 	.flags = FLOW_OPTION_REQUIRED | FLOW_OPTION_PRIMARY,
 	.name = "write_table",
-	.doc = "The table. The record's key is the row's key; a record without value deletes the row. Records pass on after the table "
-	       "has taken them.",
+	.doc = "The table. The record's key is the row's key; a record without value deletes the row. Records pass on "
+		   "after the table "
+		   "has taken them.",
 	.example = "\"carrier\"",
 };
 static const flow_option *const write_list[] = { &write_table, NULL };
@@ -509,7 +566,8 @@ static const flow_option join_on = {
 	.doc = "The key to look up. Absent: the stream's key.",
 	.example = "\"origin\"",
 };
-static const char *const join_types[] = { "inner\trecords without a row are left out", "left\tthey pass, with nulls", NULL };
+static const char *const join_types[] = { "inner\trecords without a row are left out", "left\tthey pass, with nulls",
+										  NULL };
 static const flow_option join_type = {
 	.struct_size = FLOW_SIZEOF(flow_option),
 	.type = FLOW_OPTION_ENUM,

@@ -31,7 +31,7 @@ compile(struct where_binding *binding, const flow_options *options, const flow_f
 	const struct services *services = &binding->services;
 	const flow_option_value *text = flow_option_get(options, "where");
 	flow_status status =
-	    services->expressions->compile(text->text, input->schema, text->place, &binding->condition, error);
+		services->expressions->compile(text->text, input->schema, text->place, &binding->condition, error);
 	if (status != FLOW_OK)
 		return status;
 	const flow_schema *type = services->expressions->type(binding->condition);
@@ -39,14 +39,14 @@ compile(struct where_binding *binding, const flow_options *options, const flow_f
 		char name[128];
 		services->schemas->print(type, 1, name, sizeof(name));
 		return flow_fail(services->host, error, FLOW_E_TYPE, "%.*s: the condition must be bool, but is %s: %s",
-		                 (int)text->place.size, text->place.data, name, text->text.data);
+						 (int)text->place.size, text->place.data, name, text->text.data);
 	}
 	return FLOW_OK;
 }
 
 static flow_status
 bind(const flow_host *host, const flow_options *options, const flow_function_input *const *inputs, uint32_t input_count,
-     flow_function_plan *plan, void **result, flow_error *error)
+	 flow_function_plan *plan, void **result, flow_error *error)
 {
 	(void)input_count;
 	struct where_binding *binding = flow_new(host, sizeof(*binding));
@@ -92,14 +92,14 @@ open_function(void *binding, flow_context *context, flow_function **result, flow
 /* A row whose condition failed is rejected; it was not selected. */
 static flow_status
 reject_failed(flow_function *function, const flow_batch *batch, const flow_status *statuses, const flow_slice *reasons,
-              flow_error *error)
+			  flow_error *error)
 {
 	for (FLOW_ROWS(batch, i)) {
 		uint32_t row = flow_row(batch, i);
 		if (statuses[row] >= 0)
 			continue;
 		flow_status status =
-		    function->context->ops->reject(function->context, batch, row, statuses[row], reasons[row], error);
+			function->context->ops->reject(function->context, batch, row, statuses[row], reasons[row], error);
 		if (status != FLOW_OK)
 			return status;
 	}
@@ -120,14 +120,16 @@ process(flow_function *function, uint32_t input, const flow_batch *batch, flow_e
 		return bound_no_memory(services->host, error);
 	uint32_t count = 0;
 	flow_status status = services->expressions->select(function->binding->condition, batch, scratch, selection, &count,
-	                                                   statuses, reasons, error);
+													   statuses, reasons, error);
 	if (status == FLOW_OK)
 		status = reject_failed(function, batch, statuses, reasons, error);
 	if (status != FLOW_OK || count == 0)
 		return status;
 	if (count == batch->selected_count)
 		return output->forward(output, batch, NULL, error);
-	flow_columns columns = { .struct_size = FLOW_SIZEOF(flow_columns), .selection = selection, .selected_count = count };
+	flow_columns columns = { .struct_size = FLOW_SIZEOF(flow_columns),
+							 .selection = selection,
+							 .selected_count = count };
 	return output->forward(output, batch, &columns, error);
 }
 

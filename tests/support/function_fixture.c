@@ -44,6 +44,7 @@ struct fixture_function {
 	void *binding;
 	flow_function *function;
 	const flow_schema *key_schema;
+	int global;
 	struct output outputs[2];
 	flow_output *output_list[2];
 	flow_builder *scratch;
@@ -426,12 +427,43 @@ scratch(flow_context *context)
 	return of_context(context)->scratch;
 }
 
+static int
+is_first_of_key(const fixture_function *g, const struct cell *c)
+{
+	for (const struct cell *before = g->cells; before != c; before = before->next)
+		if (flow_slice_equal(before->key, c->key))
+			return 0;
+	return 1;
+}
+
 static flow_status
 apply_to_all(flow_context *context, flow_status (*visit)(void *self, const flow_batch *keys, flow_error *error),
 			 void *self, flow_error *error)
 {
-	(void)context, (void)visit, (void)self;
-	return error_set(error, FLOW_E_UNSUPPORTED, "not in this fixture");
+	fixture_function *g = of_context(context);
+	flow_builder *builder = builder_create(g->fixture->pool, 0, 0);
+	flow_builder *memory = builder_create(g->fixture->pool, 0, 0);
+	assert_true(builder != NULL && memory != NULL);
+	assert_int_equal(builder->ops->add_columns(builder, FLOW_COLUMN_KEY), FLOW_OK);
+	for (const struct cell *c = g->cells; c != NULL; c = c->next) {
+		uint64_t used;
+		if (!is_first_of_key(g, c))
+			continue;
+		uint32_t row = flow_builder_add(builder, flow_null());
+		assert_int_equal(key_decode(c->key, builder, &builder->key[row], &used), FLOW_OK);
+	}
+	batch_head head = { .schema = schema_of_kind(FLOW_KIND_NULL, 1), .key_schema = g->key_schema, .input = UINT32_MAX };
+	flow_batch *keys = builder_finish(builder, &head);
+	uint64_t *hash;
+	flow_slice *bytes;
+	assert_non_null(keys);
+	assert_int_equal(key_columns(keys, memory, &hash, &bytes), FLOW_OK);
+	assert_int_equal(batch_set_key_columns(keys, memory, hash, bytes), FLOW_OK);
+	flow_status status = keys->row_count == 0 ? FLOW_OK : visit(self, keys, error);
+	batch_release(keys);
+	builder_destroy(builder);
+	builder_destroy(memory);
+	return status;
 }
 
 static const flow_context_ops context_ops = {
@@ -498,7 +530,9 @@ static flow_status
 bind(fixture_function *g, const flow_options *options, const fixture_input *input)
 {
 	flow_function_input one = { .struct_size = FLOW_SIZEOF(flow_function_input),
-								.stream = input->key == NULL ? FLOW_STREAM_NON_KEYED : FLOW_STREAM_KEYED,
+								.stream = input->key != NULL ? FLOW_STREAM_KEYED
+										  : input->global    ? FLOW_STREAM_GLOBAL
+															 : FLOW_STREAM_NON_KEYED,
 								.schema = input->schema,
 								.key_text = flow_slice_of(input->key),
 								.bounded = (uint32_t)input->bounded };
@@ -523,6 +557,7 @@ fixture_try_function_open(fixture *f, const char *id, const char *const *assignm
 	fixture_function *g = zeroed(f, sizeof(*g));
 	g->fixture = f;
 	g->ops = component->ops;
+	g->global = input->global;
 	g->event_time = INT64_MIN;
 	if (bind(g, options, input) != FLOW_OK)
 		return NULL;
@@ -606,9 +641,35 @@ fixture_timed(fixture *f, const flow_batch *batch, const char *field)
 	return with_column(f, batch, field, 1);
 }
 
+/* All rows with the key true, as the runtime gives state to a global stream. */
+static flow_batch *
+one_key(fixture *f, const flow_batch *batch)
+{
+	flow_builder *memory = builder_create(f->pool, 0, 0);
+	assert_non_null(memory);
+	flow_value *keys = flow_builder_alloc(memory, (batch->row_count + 1) * sizeof(*keys));
+	assert_non_null(keys);
+	for (uint32_t row = 0; row < batch->row_count; row++)
+		keys[row] = flow_bool(1);
+	flow_columns columns = { .struct_size = FLOW_SIZEOF(flow_columns),
+							 .key = keys,
+							 .key_schema = schema_of_kind(FLOW_KIND_BOOL, 0) };
+	flow_batch *made = batch_forward(f->pool, batch, &columns, memory);
+	uint64_t *hash;
+	flow_slice *bytes;
+	assert_non_null(made);
+	assert_int_equal(key_columns(made, memory, &hash, &bytes), FLOW_OK);
+	assert_int_equal(batch_set_key_columns(made, memory, hash, bytes), FLOW_OK);
+	builder_destroy(memory);
+	fixture_on_destroy(f, release_batch, made);
+	return made;
+}
+
 flow_status
 fixture_try_function_process(fixture_function *g, uint32_t input, const flow_batch *batch)
 {
+	if (g->global)
+		batch = one_key(g->fixture, batch);
 	flow_status status = g->ops->process(g->function, input, batch, &g->fixture->error);
 	push_outputs(g);
 	return status;

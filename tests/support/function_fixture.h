@@ -20,6 +20,7 @@ typedef struct fixture_input {
 	const flow_schema *schema;
 	const char *key;
 	int bounded;
+	int global; /* without a key: a global stream, all of whose rows share their state */
 } fixture_input;
 
 fixture_function *fixture_function_open(fixture *f, const char *id, const char *const *assignments,

@@ -119,8 +119,7 @@ fixture_try_describe(const fixture_stream *stream, flow_stream_description *desc
 	if (r == NULL)
 		return FLOW_E_CONFIG;
 	*description = (flow_stream_description){ .struct_size = FLOW_SIZEOF(flow_stream_description) };
-	flow_status status =
-		stream->system->ops->describe(stream->system->system, &r->request, description, &f->error);
+	flow_status status = stream->system->ops->describe(stream->system->system, &r->request, description, &f->error);
 	end_request(r);
 	if (status == FLOW_OK && description->schema != NULL)
 		fixture_on_destroy(f, release_schema, (void *)(uintptr_t)description->schema);
@@ -174,7 +173,8 @@ fixture_try_source_open(const fixture_stream *stream, uint32_t start)
 									   .waker = &source->waker };
 	struct request *r = make_request(stream);
 	assert_non_null(r);
-	flow_status status = system->ops->source_open(system->system, &r->request, &source->info, &source->source, &f->error);
+	flow_status status =
+		system->ops->source_open(system->system, &r->request, &source->info, &source->source, &f->error);
 	end_request(r);
 	if (status != FLOW_OK)
 		return NULL;
@@ -311,8 +311,8 @@ fixture_try_writer_open(const fixture_stream *stream, uint32_t task, const flow_
 	writer->system = keep_system(system);
 	writer->task = task;
 	writer->waker = (flow_waker){ FLOW_SIZEOF(flow_waker), 0, wake, &writer->wakes };
-	flow_status status = system->ops->writer_open(system->system, &r->request, task, task + 1, recovered, &writer->waker,
-												  &writer->writer, &f->error);
+	flow_status status = system->ops->writer_open(system->system, &r->request, task, task + 1, recovered,
+												  &writer->waker, &writer->writer, &f->error);
 	end_request(r);
 	if (status != FLOW_OK)
 		return NULL;
@@ -370,7 +370,8 @@ fixture_prepare(fixture_writer *writer, uint64_t epoch, int last)
 	if (writer->system->ops->prepare(writer->writer, epoch, last, &bytes, &f->error) != FLOW_OK)
 		fail_msg("%s", error_message(&f->error));
 	flow_handle *handle = zeroed(f, sizeof(*handle));
-	*handle = (flow_handle){ FLOW_SIZEOF(flow_handle), writer->task,
+	*handle = (flow_handle){ FLOW_SIZEOF(flow_handle),
+							 writer->task,
 							 { arena_copy(f->arena, bytes.data, bytes.size), bytes.size } };
 	return handle;
 }

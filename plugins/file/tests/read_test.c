@@ -183,7 +183,8 @@ pattern_gives_a_partition_for_each_file_in_order(void **state)
 		const char *name = arena_format(t->f->arena, "%s/p%u", t->folder, i + 1);
 		assert_true(flow_slice_is(source->partitions[i]->id, name));
 		fixture_stream again = input(t, path_of(t, "p?"), NULL);
-		assert_string_equal(fixture_source_text(fixture_source_open(&again), i), arena_format(t->f->arena, "%u", i + 1));
+		assert_string_equal(fixture_source_text(fixture_source_open(&again), i),
+							arena_format(t->f->arena, "%u", i + 1));
 	}
 	assert_string_equal(text(t, "p[1]", NULL), "y"); /* a name, though it looks like a pattern */
 }
@@ -193,7 +194,8 @@ path_named_twice_is_read_once(void **state)
 {
 	struct files *t = *state;
 	shell(t, "printf 1 > p1 && printf 2 > p2");
-	const char *options[] = { arena_format(t->f->arena, "path=[\"%s\", \"%s\"]", path_of(t, "p2"), path_of(t, "p*")), NULL };
+	const char *options[] = { arena_format(t->f->arena, "path=[\"%s\", \"%s\"]", path_of(t, "p2"), path_of(t, "p*")),
+							  NULL };
 	fixture_stream in = fixture_input(&t->system, "in", options);
 	fixture_source *source = fixture_source_open(&in);
 	assert_int_equal(source->partition_count, 2);
@@ -254,8 +256,8 @@ cut_compressed_file_is_an_error_wherever_it_is_cut(void **state)
 		for (size_t end = 0; end < size; end++) {
 			put_bytes(path_of(t, cut), bytes, end);
 			assert_int_equal(outcome(t, cut, &content), FLOW_E_CORRUPT);
-			const char *message = arena_format(t->f->arena, "%s: is cut off: it ends inside compressed data at byte %zu of",
-											   cut, end);
+			const char *message =
+				arena_format(t->f->arena, "%s: is cut off: it ends inside compressed data at byte %zu of", cut, end);
 			if (strstr(error_message(&t->f->error), message) == NULL)
 				fail_msg("%s", error_message(&t->f->error));
 		}
@@ -349,7 +351,8 @@ position_in_a_file_that_shrank_is_lost(void **state)
 	for (size_t k = 0; k < 3; k++) {
 		fixture_stream in = input(t, path_of(t, names[k]), NULL);
 		fixture_source *source = fixture_source_open(&in);
-		assert_int_equal(fixture_try_assign(source, 0, fixture_position(source, 0, (int64_t)strlen(CONTENT) + 1)), FLOW_OK);
+		assert_int_equal(fixture_try_assign(source, 0, fixture_position(source, 0, (int64_t)strlen(CONTENT) + 1)),
+						 FLOW_OK);
 		const flow_batch *batch;
 		uint32_t partition;
 		assert_int_equal(fixture_source_read(source, &batch, &partition), FLOW_E_POSITION_LOST);

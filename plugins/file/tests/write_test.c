@@ -147,7 +147,8 @@ empty_output_is_a_whole_file_of_its_kind(void **state)
 		assert_int_equal(fixture_try_commit(fixture_committer_open(&out), fixture_prepare(writer, 1, 1), 1), FLOW_OK);
 		assert_string_equal(content(t, path_of(t, names[k]), NULL), "");
 	}
-	assert_int_equal(system(arena_format(t->f->arena, "gzip -t %s/g.gz && zstd -qt %s/z.zst", t->folder, t->folder)), 0);
+	assert_int_equal(system(arena_format(t->f->arena, "gzip -t %s/g.gz && zstd -qt %s/z.zst", t->folder, t->folder)),
+					 0);
 }
 
 static void
@@ -331,8 +332,9 @@ record_without_value_is_refused_alone(void **state)
 	const char *const texts[] = { "a", NULL, "b" };
 	flow_status statuses[3] = { 0 };
 	uint32_t accepted;
-	assert_int_equal(t->system.ops->write(writer->writer, fixture_raw(t->f, texts, 3), 0, &accepted, statuses, &t->f->error),
-					 FLOW_OK);
+	assert_int_equal(
+		t->system.ops->write(writer->writer, fixture_raw(t->f, texts, 3), 0, &accepted, statuses, &t->f->error),
+		FLOW_OK);
 	assert_int_equal(accepted, 3);
 	assert_true(statuses[0] == FLOW_OK && statuses[1] == FLOW_E_TYPE && statuses[2] == FLOW_OK);
 	fixture_prepare(writer, 1, 0);

@@ -18,7 +18,8 @@ tear_down(void **state)
 }
 
 #define FIELDS                                                                                                         \
-	"fields={ id = \"sequence\"; i = \"int(-3, 3)\"; f = \"float(0.5,1.5)\"; b = \"bool\"; c = \"choice(red, green,blue)\"; "  \
+	"fields={ id = \"sequence\"; i = \"int(-3, 3)\"; f = \"float(0.5,1.5)\"; b = \"bool\"; c = \"choice(red, "         \
+	"green,blue)\"; "                                                                                                  \
 	"k = \"key(10)\"; s = \"string(12)\"; t = \"timestamp\"; }"
 
 static fixture_stream
@@ -49,12 +50,11 @@ rows_in_order(fixture *f, const char *const *options, uint32_t batch_rows)
 			assert_true(id >= 0 && id < 64 && lines[id] == NULL);
 			assert_int_equal(batch->timestamp[row], flow_batch_field(batch, row, 7)->as.int64);
 			const flow_value *s = flow_batch_field(batch, row, 6), *k = flow_batch_field(batch, row, 5);
-			lines[id] = arena_format(f->arena, "%lld %lld %a %lld %.*s %.*s %.*s\n", (long long)id,
-									 (long long)flow_batch_field(batch, row, 1)->as.int64,
-									 flow_batch_field(batch, row, 2)->as.float64,
-									 (long long)batch->timestamp[row], (int)flow_batch_field(batch, row, 4)->size,
-									 flow_batch_field(batch, row, 4)->as.text, (int)k->size, k->as.text, (int)s->size,
-									 s->as.text);
+			lines[id] = arena_format(
+				f->arena, "%lld %lld %a %lld %.*s %.*s %.*s\n", (long long)id,
+				(long long)flow_batch_field(batch, row, 1)->as.int64, flow_batch_field(batch, row, 2)->as.float64,
+				(long long)batch->timestamp[row], (int)flow_batch_field(batch, row, 4)->size,
+				flow_batch_field(batch, row, 4)->as.text, (int)k->size, k->as.text, (int)s->size, s->as.text);
 		}
 	}
 	for (size_t i = 0; i < 64 && lines[i] != NULL; i++)
@@ -179,9 +179,22 @@ rate_holds_back_what_is_not_due(void **state)
 }
 
 static const char *const bad_fields[] = {
-	"int(3,1)",  "int(1)",        "int(1,99999999999999999999)", "int(1,2,3)", "float(1,inf)", "float(-1e308,1e308)",
-	"key(0)",    "key(-1)",       "key(1000000000001)",          "string(-1)", "string(2000000)", "sequence()",
-	"nothing",   "",              "int(1,2",                     "float(nan,1)",
+	"int(3,1)",
+	"int(1)",
+	"int(1,99999999999999999999)",
+	"int(1,2,3)",
+	"float(1,inf)",
+	"float(-1e308,1e308)",
+	"key(0)",
+	"key(-1)",
+	"key(1000000000001)",
+	"string(-1)",
+	"string(2000000)",
+	"sequence()",
+	"nothing",
+	"",
+	"int(1,2",
+	"float(nan,1)",
 };
 
 static void
@@ -190,10 +203,12 @@ field_that_means_nothing_is_named(void **state)
 	fixture *f = *state;
 	for (size_t i = 0; i < FLOW_COUNT(bad_fields); i++) {
 		fixture_system system;
-		fixture_stream in = input(f, &system, OPTIONS(arena_format(f->arena, "fields={ id = \"%s\"; }", bad_fields[i])));
+		fixture_stream in =
+			input(f, &system, OPTIONS(arena_format(f->arena, "fields={ id = \"%s\"; }", bad_fields[i])));
 		flow_stream_description description;
 		assert_int_equal(fixture_try_describe(&in, &description), FLOW_E_CONFIG);
-		if (strstr(error_message(&f->error), arena_format(f->arena, "field id: \"%s\" is none of", bad_fields[i])) == NULL)
+		if (strstr(error_message(&f->error), arena_format(f->arena, "field id: \"%s\" is none of", bad_fields[i])) ==
+			NULL)
 			fail_msg("%s: %s", bad_fields[i], error_message(&f->error));
 	}
 }
@@ -203,10 +218,11 @@ extreme_ranges_work(void **state)
 {
 	fixture *f = *state;
 	fixture_system system;
-	fixture_stream in = input(f, &system,
-							  OPTIONS("fields={ a = \"int(-9223372036854775808,9223372036854775807)\"; b = \"int(5,5)\"; c = "
-									  "\"choice()\"; d = \"string(0)\"; }",
-									  "count=3"));
+	fixture_stream in =
+		input(f, &system,
+			  OPTIONS("fields={ a = \"int(-9223372036854775808,9223372036854775807)\"; b = \"int(5,5)\"; c = "
+					  "\"choice()\"; d = \"string(0)\"; }",
+					  "count=3"));
 	fixture_source *source = fixture_source_open(&in);
 	const flow_batch *batch;
 	uint32_t partition;
@@ -245,7 +261,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(rate_holds_back_what_is_not_due, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(field_that_means_nothing_is_named, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(extreme_ranges_work, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(event_time_out_of_range_is_an_error_behind_the_rows_before_it, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(event_time_out_of_range_is_an_error_behind_the_rows_before_it, set_up,
+										tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

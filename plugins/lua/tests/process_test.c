@@ -47,7 +47,8 @@ run(fixture *f, fixture_function *g, const char *type, const char *lines)
 
 /* The one rejection of a run over one record. */
 static const char *
-rejected(fixture *f, const char *type, const char *script, const char *const *more, const char *lines, flow_status status)
+rejected(fixture *f, const char *type, const char *script, const char *const *more, const char *lines,
+		 flow_status status)
 {
 	fixture_function *g = must_open(f, type, script, more);
 	const fixture_rejection *rejections;
@@ -65,8 +66,8 @@ static void
 record_is_changed_and_given_back(void **state)
 {
 	fixture *f = *state;
-	fixture_function *g =
-		must_open(f, PAIR, "function process(r) r.id = r.id + 1; r.name = (r.name or 'nobody'):upper(); return r end", NULL);
+	fixture_function *g = must_open(
+		f, PAIR, "function process(r) r.id = r.id + 1; r.name = (r.name or 'nobody'):upper(); return r end", NULL);
 	assert_string_equal(run(f, g, PAIR, "{\"id\":1,\"name\":\"a\"}\n{\"id\":2,\"name\":null}\n"),
 						"{\"id\":2,\"name\":\"A\"}\n{\"id\":3,\"name\":\"NOBODY\"}\n");
 }
@@ -83,8 +84,8 @@ static void
 emit_gives_further_records_before_the_returned_one(void **state)
 {
 	fixture *f = *state;
-	fixture_function *g = must_open(
-		f, PAIR, "function process(r) for i = 1, 2 do r.id = i; emit(r) end; r.id = 9; return r end", NULL);
+	fixture_function *g =
+		must_open(f, PAIR, "function process(r) for i = 1, 2 do r.id = i; emit(r) end; r.id = 9; return r end", NULL);
 	assert_string_equal(run(f, g, PAIR, "{\"id\":5,\"name\":\"x\"}\n"),
 						"{\"id\":1,\"name\":\"x\"}\n{\"id\":2,\"name\":\"x\"}\n{\"id\":9,\"name\":\"x\"}\n");
 }
@@ -93,8 +94,8 @@ static void
 one_record_may_give_more_than_a_batch_holds(void **state)
 {
 	fixture *f = *state;
-	fixture_function *g = must_open(
-		f, PAIR, "function process(r) for i = 1, r.id do emit{id = i, name = 'n' .. i} end end", NULL);
+	fixture_function *g =
+		must_open(f, PAIR, "function process(r) for i = 1, r.id do emit{id = i, name = 'n' .. i} end end", NULL);
 	const char *text = run(f, g, PAIR, "{\"id\":2}\n{\"id\":3000}\n");
 	uint64_t lines = 0;
 	for (const char *c = text; *c != '\0'; c++)
@@ -111,7 +112,8 @@ failing_record_gives_nothing_even_after_emit(void **state)
 	fixture *f = *state;
 	const fixture_rejection *rejections;
 	fixture_function *g = must_open(
-		f, PAIR, "function process(r) for i = 1, r.id do emit(r) end if r.id > 1 then error('no') end return r end", NULL);
+		f, PAIR, "function process(r) for i = 1, r.id do emit(r) end if r.id > 1 then error('no') end return r end",
+		NULL);
 	assert_string_equal(run(f, g, PAIR, "{\"id\":1}\n{\"id\":2000}\n{\"id\":0}\n"),
 						"{\"id\":1,\"name\":null}\n{\"id\":1,\"name\":null}\n{\"id\":0,\"name\":null}\n");
 	assert_int_equal(fixture_function_rejections(g, &rejections), 1);
@@ -129,9 +131,8 @@ key_and_timestamp_of_the_input_row_go_along(void **state)
 	assert_int_equal(fixture_function_plan(g)->keeps_key, 1);
 	flow_batch *batch = fixture_batch(f, input.schema, "{\"id\":7,\"at\":\"1970-01-01T00:00:01Z\"}\n");
 	fixture_function_process(g, 0, fixture_keyed(f, fixture_timed(f, batch, "at"), "id"));
-	assert_string_equal(fixture_function_text_all(g, 0),
-						"{\"key\":7,\"timestamp\":1000000,\"value\":{\"n\":1}}\n"
-						"{\"key\":7,\"timestamp\":1000000,\"value\":{\"n\":2}}\n");
+	assert_string_equal(fixture_function_text_all(g, 0), "{\"key\":7,\"timestamp\":1000000,\"value\":{\"n\":1}}\n"
+														 "{\"key\":7,\"timestamp\":1000000,\"value\":{\"n\":2}}\n");
 }
 
 static void
@@ -152,7 +153,8 @@ every_type_survives_a_script_that_does_nothing(void **state)
 	const char *line =
 		"{\"b\":true,\"i\":-2147483648,\"l\":9223372036854775807,\"u\":9223372036854775807,\"f\":0.1,"
 		"\"d\":%s,\"x\":%s,\"s\":\"\xc3\xa4\",\"y\":\"\\u0001\\u00ff\",\"e\":\"green\",\"q\":\"abc\","
-		"\"day\":\"2013-01-01\",\"t\":\"10:00:00.5\",\"z\":\"2013-01-01T10:00:00.123456789Z\",\"w\":\"2013-01-01T10:00:00\","
+		"\"day\":\"2013-01-01\",\"t\":\"10:00:00.5\",\"z\":\"2013-01-01T10:00:00.123456789Z\",\"w\":\"2013-01-01T10:00:"
+		"00\","
 		"\"id\":\"123e4567-e89b-12d3-a456-426614174000\",\"list\":[1,null,3,null],\"map\":{\"a\":\"x\",\"b\":null},"
 		"\"in\":{\"a\":null,\"b\":[]}}\n";
 	fixture_function *g = must_open(f, type, "function process(r) return r end", NULL);
@@ -162,8 +164,7 @@ every_type_survives_a_script_that_does_nothing(void **state)
 	const fixture_rejection *rejections;
 	if (fixture_function_rejections(g, &rejections) != 0)
 		fail_msg("%s", rejections[0].reason);
-	assert_string_equal(fixture_function_text(g, 0),
-						arena_format(f->arena, line, "123456789012345678.90", "1.500"));
+	assert_string_equal(fixture_function_text(g, 0), arena_format(f->arena, line, "123456789012345678.90", "1.500"));
 }
 
 static void
@@ -172,7 +173,8 @@ times_are_integers_in_their_unit_and_decimals_are_text(void **state)
 	fixture *f = *state;
 	const char *type = "record(day:date,t:time(ms),z:timestamp,d:decimal(12,2))";
 	fixture_function *g = must_open(
-		f, type, "function process(r) return {s = r.day .. ' ' .. r.t .. ' ' .. r.z .. ' ' .. r.d .. ' ' .. math.type(r.z)} end",
+		f, type,
+		"function process(r) return {s = r.day .. ' ' .. r.t .. ' ' .. r.z .. ' ' .. r.d .. ' ' .. math.type(r.z)} end",
 		OPTIONS("fields.s=string"));
 	assert_string_equal(
 		run(f, g, type, "{\"day\":\"1970-01-02\",\"t\":\"00:00:01\",\"z\":\"1970-01-01T00:00:01Z\",\"d\":\"1.50\"}\n"),
@@ -236,10 +238,12 @@ static const struct misfit misfits[] = {
 	{ "list<int64>", "{a = 1}", FLOW_E_TYPE,
 	  "field v: a list needs the keys 1 to 0 and no others; where an item is null, put null and not nil" },
 	{ "map<int64>", "{a = true}", FLOW_E_TYPE, "field v.a: true is no int64" },
-	{ "map<int64>", "{[1] = 1}", FLOW_E_TYPE, "field v: the keys of a map must be strings of UTF-8, but one is number" },
+	{ "map<int64>", "{[1] = 1}", FLOW_E_TYPE,
+	  "field v: the keys of a map must be strings of UTF-8, but one is number" },
 	{ "record(a:int64)", "{a = 1, b = 2}", FLOW_E_TYPE,
 	  "field v.b: is not declared; add it to the option fields, or set it to nil" },
-	{ "record(a:int64)", "{a = 1, [7] = 2}", FLOW_E_TYPE, "field v: a record has names as keys, but one key is a number" },
+	{ "record(a:int64)", "{a = 1, [7] = 2}", FLOW_E_TYPE,
+	  "field v: a record has names as keys, but one key is a number" },
 	{ "record(a:record(b:int64))", "{a = {}}", FLOW_E_TYPE, "field v.a.b: is null, but a int64 that is not nullable" },
 	{ "any", "print", FLOW_OK, NULL }, /* nil: there is no print */
 	{ "any", "math.floor", FLOW_E_TYPE, "field v: a function is no any" },
@@ -254,7 +258,8 @@ value_that_does_not_fit_rejects_the_record_and_names_the_field(void **state)
 		const char *script = arena_format(f->arena, "function process(r) return {v = %s} end", m->value);
 		const char *field = arena_format(f->arena, "fields.v=%s", m->type);
 		if (m->status == FLOW_OK) {
-			assert_string_equal(run(f, must_open(f, PAIR, script, OPTIONS(field)), PAIR, "{\"id\":1}\n"), "{\"v\":null}\n");
+			assert_string_equal(run(f, must_open(f, PAIR, script, OPTIONS(field)), PAIR, "{\"id\":1}\n"),
+								"{\"v\":null}\n");
 			continue;
 		}
 		assert_string_equal(rejected(f, PAIR, script, OPTIONS(field), "{\"id\":1}\n", m->status), m->reason);
@@ -265,10 +270,13 @@ static void
 union_takes_the_branch_of_the_values_own_kind(void **state)
 {
 	fixture *f = *state;
-	const char *type = "{\"type\":\"record\",\"name\":\"r\",\"fields\":[{\"name\":\"v\",\"type\":[\"null\",\"double\",\"long\","
-					   "\"bytes\",\"string\"]}]}";
-	fixture_function *g = must_open(f, type, "function process(r) emit{v = 1}; emit{v = 1.0}; emit{v = 'a'}; "
-											 "emit{v = '\\xff'}; return {} end", NULL);
+	const char *type =
+		"{\"type\":\"record\",\"name\":\"r\",\"fields\":[{\"name\":\"v\",\"type\":[\"null\",\"double\",\"long\","
+		"\"bytes\",\"string\"]}]}";
+	fixture_function *g = must_open(f, type,
+									"function process(r) emit{v = 1}; emit{v = 1.0}; emit{v = 'a'}; "
+									"emit{v = '\\xff'}; return {} end",
+									NULL);
 	assert_string_equal(run(f, g, type, "{\"v\":null}\n"),
 						"{\"v\":1}\n{\"v\":1.0}\n{\"v\":\"a\"}\n{\"v\":\"\\u00ff\"}\n{\"v\":null}\n");
 }
@@ -306,45 +314,46 @@ what_lua_cannot_hold_rejects_the_record(void **state)
 	flow_list list = { &untyped, 1 };
 	flow_value in_list = flow_cell(FLOW_LIST, 0);
 	in_list.as.list = &list;
-	assert_string_equal(cell_rejected(f, "record(v:any)", in_list, FLOW_E_UNSUPPORTED),
-						"field v[1]: a value of this type (a number with digits behind the point) needs a declared type "
-						"before a script can have it; declare the field's type");
+	assert_string_equal(
+		cell_rejected(f, "record(v:any)", in_list, FLOW_E_UNSUPPORTED),
+		"field v[1]: a value of this type (a number with digits behind the point) needs a declared type "
+		"before a script can have it; declare the field's type");
 }
 
 static void
 errors_have_the_scripts_message_and_line(void **state)
 {
 	fixture *f = *state;
-	assert_string_equal(rejected(f, PAIR, "function process(r)\n\tlocal x = r.name .. 'x'\nend", NULL, "{\"id\":1}\n",
-								 FLOW_E_FAILED),
-						"script:2: attempt to concatenate a nil value (field 'name')");
-	assert_string_equal(rejected(f, PAIR, "function process(r)\nerror('bad ' .. r.id)\nend", NULL, "{\"id\":1}\n",
-								 FLOW_E_FAILED),
-						"script:2: bad 1");
+	assert_string_equal(
+		rejected(f, PAIR, "function process(r)\n\tlocal x = r.name .. 'x'\nend", NULL, "{\"id\":1}\n", FLOW_E_FAILED),
+		"script:2: attempt to concatenate a nil value (field 'name')");
+	assert_string_equal(
+		rejected(f, PAIR, "function process(r)\nerror('bad ' .. r.id)\nend", NULL, "{\"id\":1}\n", FLOW_E_FAILED),
+		"script:2: bad 1");
 	assert_string_equal(rejected(f, PAIR, "function process(r)\n\nerror({})\nend", NULL, "{\"id\":1}\n", FLOW_E_FAILED),
 						"the script raised an error that is a table, not a text");
 	assert_string_equal(rejected(f, PAIR, "function process(r)\nemit(7)\nend", NULL, "{\"id\":1}\n", FLOW_E_TYPE),
 						"script:2: a record must be a table, but is a number");
-	assert_string_equal(rejected(f, PAIR, "function process(r)\nemit{id = 'x'}\nend", NULL, "{\"id\":1}\n", FLOW_E_TYPE),
-						"script:2: field id: the string \"x\" is no int64");
+	assert_string_equal(
+		rejected(f, PAIR, "function process(r)\nemit{id = 'x'}\nend", NULL, "{\"id\":1}\n", FLOW_E_TYPE),
+		"script:2: field id: the string \"x\" is no int64");
 	assert_string_equal(rejected(f, PAIR, "function process(r) return r, r end", NULL, "{\"id\":1}\n", FLOW_E_FAILED),
 						"process returned 2 values; it returns one record or nil, and gives more with emit");
 	assert_string_equal(rejected(f, PAIR, "function process(r) return 'x' end", NULL, "{\"id\":1}\n", FLOW_E_TYPE),
 						"a record must be a table, but is a string");
-	assert_string_equal(rejected(f, PAIR, "function process(r)\ntable.insert(r, 1, 2, 3)\nend", NULL, "{\"id\":1}\n",
-								 FLOW_E_FAILED),
-						"script:2: wrong number of arguments to 'insert'");
-	assert_string_equal(rejected(f, PAIR, "function process(r) error('\\xff\\xfe', 0) end", NULL, "{\"id\":1}\n",
-								 FLOW_E_FAILED),
-						"??");
+	assert_string_equal(
+		rejected(f, PAIR, "function process(r)\ntable.insert(r, 1, 2, 3)\nend", NULL, "{\"id\":1}\n", FLOW_E_FAILED),
+		"script:2: wrong number of arguments to 'insert'");
+	assert_string_equal(
+		rejected(f, PAIR, "function process(r) error('\\xff\\xfe', 0) end", NULL, "{\"id\":1}\n", FLOW_E_FAILED), "??");
 }
 
 static void
 failed_emit_rejects_even_when_the_script_catches_the_error(void **state)
 {
 	fixture *f = *state;
-	assert_string_equal(rejected(f, PAIR, "function process(r)\npcall(emit, {id = 'x'})\nreturn r end", NULL, "{\"id\":1}\n",
-								 FLOW_E_TYPE),
+	assert_string_equal(rejected(f, PAIR, "function process(r)\npcall(emit, {id = 'x'})\nreturn r end", NULL,
+								 "{\"id\":1}\n", FLOW_E_TYPE),
 						"field id: the string \"x\" is no int64");
 }
 
@@ -353,11 +362,12 @@ next_record_goes_well_after_a_failed_one(void **state)
 {
 	fixture *f = *state;
 	const fixture_rejection *rejections;
-	fixture_function *g = must_open(f, PAIR,
-									"function process(r) if r.id == 1 then while true do end end\n"
-									"if r.id == 2 then local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(1000) .. i end end\n"
-									"return r end",
-									OPTIONS("memory=256KiB", "instructions=100000"));
+	fixture_function *g =
+		must_open(f, PAIR,
+				  "function process(r) if r.id == 1 then while true do end end\n"
+				  "if r.id == 2 then local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(1000) .. i end end\n"
+				  "return r end",
+				  OPTIONS("memory=256KiB", "instructions=100000"));
 	assert_string_equal(run(f, g, PAIR, "{\"id\":1}\n{\"id\":2}\n{\"id\":3}\n"), "{\"id\":3,\"name\":null}\n");
 	assert_int_equal(fixture_function_rejections(g, &rejections), 2);
 	assert_int_equal(rejections[0].status, FLOW_E_LIMIT);
@@ -416,8 +426,8 @@ tables_that_hold_each_other_are_rejected(void **state)
 									"{\"id\":1}\n", FLOW_E_LIMIT),
 						   "is nested deeper than 32, or holds itself"));
 	assert_string_equal(rejected(f, PAIR,
-								 "function process(r) local t = {1} for i = 1, 30 do t = {t, t} end return {v = t} end", any,
-								 "{\"id\":1}\n", FLOW_E_LIMIT),
+								 "function process(r) local t = {1} for i = 1, 30 do t = {t, t} end return {v = t} end",
+								 any, "{\"id\":1}\n", FLOW_E_LIMIT),
 						"the records that come of one record are larger than the option memory allows");
 }
 
@@ -425,18 +435,20 @@ static void
 only_harmless_functions_are_there(void **state)
 {
 	fixture *f = *state;
-	fixture_function *g = must_open(
-		f, PAIR,
-		"local names = {}\n"
-		"for name in pairs(_G) do if name ~= 'process' then names[#names + 1] = name end end\n"
-		"table.sort(names)\n"
-		"function process(r) r.name = table.concat(names, ' ') .. ' ' .. tostring(string.dump) .. tostring(math.randomseed)"
-		" return r end",
-		NULL);
-	assert_string_equal(run(f, g, PAIR, "{\"id\":1}\n"),
-						"{\"id\":1,\"name\":\"_G _VERSION assert emit error getmetatable ipairs math next null pairs pcall "
-						"rawequal rawget rawlen rawset select setmetatable string table tonumber tostring type utf8 xpcall "
-						"nilnil\"}\n");
+	fixture_function *g =
+		must_open(f, PAIR,
+				  "local names = {}\n"
+				  "for name in pairs(_G) do if name ~= 'process' then names[#names + 1] = name end end\n"
+				  "table.sort(names)\n"
+				  "function process(r) r.name = table.concat(names, ' ') .. ' ' .. tostring(string.dump) .. "
+				  "tostring(math.randomseed)"
+				  " return r end",
+				  NULL);
+	assert_string_equal(
+		run(f, g, PAIR, "{\"id\":1}\n"),
+		"{\"id\":1,\"name\":\"_G _VERSION assert emit error getmetatable ipairs math next null pairs pcall "
+		"rawequal rawget rawlen rawset select setmetatable string table tonumber tostring type utf8 xpcall "
+		"nilnil\"}\n");
 }
 
 static void
@@ -487,7 +499,8 @@ interpreter_keeps_its_globals_from_record_to_record(void **state)
 	fixture *f = *state;
 	fixture_function *g =
 		must_open(f, PAIR, "count = 0 function process(r) count = count + 1 r.id = count return r end", NULL);
-	assert_string_equal(run(f, g, PAIR, "{\"id\":9}\n{\"id\":9}\n"), "{\"id\":1,\"name\":null}\n{\"id\":2,\"name\":null}\n");
+	assert_string_equal(run(f, g, PAIR, "{\"id\":9}\n{\"id\":9}\n"),
+						"{\"id\":1,\"name\":null}\n{\"id\":2,\"name\":null}\n");
 }
 
 int
@@ -505,7 +518,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(times_are_integers_in_their_unit_and_decimals_are_text, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(untyped_values_keep_their_own_types, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(integral_floats_and_exact_integers_change_their_type, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(value_that_does_not_fit_rejects_the_record_and_names_the_field, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(value_that_does_not_fit_rejects_the_record_and_names_the_field, set_up,
+										tear_down),
 		cmocka_unit_test_setup_teardown(union_takes_the_branch_of_the_values_own_kind, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_lua_cannot_hold_rejects_the_record, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(errors_have_the_scripts_message_and_line, set_up, tear_down),

@@ -256,7 +256,8 @@ topic_is_made_once_and_used_records_go(void **state)
 	assert_int_equal(fixture_describe(&in).partition_count, 3);
 	const char *const texts[] = { "a", "b", "c", "d" };
 	uint32_t accepted;
-	assert_int_equal(fixture_try_write(fixture_writer_open(&out, 0, NULL), fixture_raw(f, texts, 4), &accepted), FLOW_OK);
+	assert_int_equal(fixture_try_write(fixture_writer_open(&out, 0, NULL), fixture_raw(f, texts, 4), &accepted),
+					 FLOW_OK);
 	fixture_source *source = fixture_source_open(&in);
 	flow_position position = { FLOW_SIZEOF(flow_position), 0, flow_slice_of("0"), fixture_position(source, 0, 0) };
 	const flow_position *positions[] = { &position };

@@ -27,8 +27,7 @@ records_of_any_type_are_taken_without_a_serde(void **state)
 	assert_int_equal(description.delivery, FLOW_DELIVERY_IDEMPOTENT);
 	assert_int_equal(description.max_writers, 0);
 	fixture_writer *writer = fixture_writer_open(&out, 0, NULL);
-	const flow_batch *batch =
-		fixture_batch(f, fixture_schema(f, "record(a:int64)"), "{\"a\":1}\nnull\n{\"a\":3}\n");
+	const flow_batch *batch = fixture_batch(f, fixture_schema(f, "record(a:int64)"), "{\"a\":1}\nnull\n{\"a\":3}\n");
 	uint32_t accepted = 0;
 	assert_int_equal(fixture_try_write(writer, batch, &accepted), FLOW_OK);
 	assert_int_equal(accepted, 3);
