@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "plugin/host_services.h"
 #include "support/function_fixture.h"
 
 static int
@@ -503,6 +505,66 @@ interpreter_keeps_its_globals_from_record_to_record(void **state)
 						"{\"id\":1,\"name\":null}\n{\"id\":2,\"name\":null}\n");
 }
 
+/* Binds, opens and processes with the n-th allocation failing, until nothing fails any more. */
+static void
+want_of_memory_is_an_error_wherever_it_comes(void **state)
+{
+	fixture *f = *state;
+	const char *script =
+		"lua=function process(r) emit{list = {r.id, null}, d = '1.5'}; return {list = {}, d = r.name} end";
+	const flow_component *component = fixture_component(f, FLOW_FUNCTION, "lua");
+	const flow_options *options =
+		fixture_options(f, component, "", OPTIONS(script, "fields={ list = \"list<int64?>\"; d = \"decimal?\"; }"));
+	flow_function_input one = { .struct_size = FLOW_SIZEOF(flow_function_input),
+								.stream = FLOW_STREAM_NON_KEYED,
+								.schema = fixture_schema(f, PAIR) };
+	const flow_function_input *const inputs[] = { &one };
+	const flow_function_ops *ops = component->ops;
+	uint64_t n = 0;
+	flow_status status;
+	do {
+		flow_function_plan plan = { .struct_size = FLOW_SIZEOF(flow_function_plan) };
+		void *binding = NULL;
+		memory_fail_at(++n, 0);
+		status = ops->bind(&host_services, options, inputs, 1, &plan, &binding, &f->error);
+		memory_fail_at(0, 0);
+		if (status == FLOW_OK)
+			ops->unbind(binding);
+		assert_true(status <= FLOW_OK);
+		assert_true(n < 10000);
+	} while (status != FLOW_OK);
+	assert_true(n > 20);
+}
+
+/* The interpreter is out of memory at each of its allocations in turn: a rejection, and the next record goes well. */
+static void
+interpreter_without_memory_rejects_the_record_only(void **state)
+{
+	fixture *f = *state;
+	const char *script = "function process(r) local t = {} for i = 1, 20 do t[i] = ('x'):rep(i) .. i end "
+						 "emit{id = #t, name = table.concat(t)} r.name = t[1] return r end";
+	fixture_function *g = must_open(f, PAIR, script, NULL);
+	const char *good = run(f, g, PAIR, "{\"id\":1,\"name\":null}\n");
+	const fixture_rejection *rejections;
+	size_t before = 0, after = 1;
+	uint64_t n = 1;
+	for (; after != before; n++) {
+		const flow_batch *batch = fixture_batch(f, fixture_schema(f, PAIR), "{\"id\":1,\"name\":null}\n");
+		before = fixture_function_rejections(g, &rejections);
+		memory_fail_at(n, 1);
+		flow_status status = fixture_try_function_process(g, 0, batch);
+		memory_fail_at(0, 0);
+		after = fixture_function_rejections(g, &rejections);
+		assert_true(status == FLOW_OK || status == FLOW_E_MEMORY);
+		assert_string_equal(fixture_function_text(g, 0), after == before && status == FLOW_OK ? good : "");
+		if (status != FLOW_OK)
+			after = before + 1; /* the host's memory: not the record's fault */
+		assert_string_equal(run(f, g, PAIR, "{\"id\":1,\"name\":null}\n"), good);
+		assert_true(n < 1000);
+	}
+	assert_true(n > 5);
+}
+
 int
 main(void)
 {
@@ -531,6 +593,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(bad_script_is_an_error_of_the_plan, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(script_comes_from_a_file_with_its_name_in_messages, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(interpreter_keeps_its_globals_from_record_to_record, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(want_of_memory_is_an_error_wherever_it_comes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(interpreter_without_memory_rejects_the_record_only, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,10 +63,10 @@ reading_goes_on_at_every_position(void **state)
 	fixture_stream in = fixture_input(&memory, "in", OPTIONS("records=[\"a\", \"b\", \"c\"]"));
 	fixture_source *first = fixture_source_open(&in);
 	first->batch_rows = 1;
-	static const char *const rest[] = { "{\"ordinal\":0,\"value\":\"a\"}\n{\"ordinal\":1,\"value\":\"b\"}\n"
-										"{\"ordinal\":2,\"value\":\"c\"}\n",
-										"{\"ordinal\":1,\"value\":\"b\"}\n{\"ordinal\":2,\"value\":\"c\"}\n",
-										"{\"ordinal\":2,\"value\":\"c\"}\n", "" };
+	static const char a_to_c[] = "{\"ordinal\":0,\"value\":\"a\"}\n{\"ordinal\":1,\"value\":\"b\"}\n"
+								 "{\"ordinal\":2,\"value\":\"c\"}\n";
+	const char *const b_to_c = strchr(a_to_c, '\n') + 1, *const c = strchr(b_to_c, '\n') + 1;
+	const char *const rest[] = { a_to_c, b_to_c, c, "" };
 	for (int64_t ordinal = -1; ordinal < 3; ordinal++) {
 		fixture_source *second = fixture_try_source_open(&in, 0);
 		assert_int_equal(fixture_try_assign(second, 0, fixture_position(first, 0, ordinal)), FLOW_OK);
