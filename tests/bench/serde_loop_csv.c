@@ -53,12 +53,19 @@ put_text(char *out, const char *at, const char *end)
 uint64_t
 loop_csv_to_json(const char *text, uint64_t size, char *out)
 {
+	const char *rows = (const char *)memchr(text, '\n', size) + 1;
+	return loop_csv_rows(rows, (uint64_t)(text + size - rows), out);
+}
+
+uint64_t
+loop_csv_rows(const char *text, uint64_t size, char *out)
+{
 	char *start = out;
+	const char *at = text;
 	const char *end = text + size;
 	size_t lengths[19];
 	for (int i = 0; i < 19; i++)
 		lengths[i] = strlen(keys[i]);
-	const char *at = (const char *)memchr(text, '\n', size) + 1;
 	while (at < end) {
 		for (int i = 0; i < 19; i++) {
 			const char *stop = at;
