@@ -176,20 +176,4 @@ static const flow_component file_system = {
 
 static const flow_component *const components[] = { &file_system, NULL };
 
-static const flow_plugin plugin = {
-	.struct_size = FLOW_SIZEOF(flow_plugin),
-	.abi = FLOW_ABI,
-	.id = "file",
-	.version = "0.1.0",
-	.license = "Apache-2.0",
-	.components = components,
-};
-
-FLOW_EXPORT const flow_plugin *FLOW_PLUGIN_ENTRY(uint32_t host_abi);
-
-const flow_plugin *
-FLOW_PLUGIN_ENTRY(uint32_t host_abi)
-{
-	(void)host_abi;
-	return &plugin;
-}
+FLOW_DEFINE_PLUGIN("file", "0.1.0", "Apache-2.0", components, NULL, NULL)
