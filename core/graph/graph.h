@@ -17,10 +17,17 @@
 
 #define GRAPH_NONE SIZE_MAX
 
+/* Where records come from. */
+typedef struct graph_origin {
+	size_t step;          /* index of a step, or GRAPH_NONE: */
+	size_t stream;        /* index of an input; both GRAPH_NONE: not known (already reported) */
+	uint32_t output;      /* of the step: 0, or 1 for the second one */
+	const setting *place; /* of the name, or of the step where none is written */
+} graph_origin;
+
 /* One operator of a flow, as written. Within a step the order is: from, partitioning, function, to. */
 typedef struct graph_step {
 	const char *name;                /* given, or NULL */
-	const char *from;                /* an input or a named step; NULL: the step before */
 	const char *to;                  /* an output, or NULL */
 	const setting *key_by;           /* string, or list of strings (expressions), or NULL */
 	const char *partition;           /* "shuffle", "global", "broadcast", or NULL */
@@ -29,14 +36,14 @@ typedef struct graph_step {
 	setting
 		*options; /* the function's options as a group, with record_errors and late_records; NULL for named steps, whose
 	                         * options are in layer 4 under operators.<name> */
-	const setting *place;      /* the step itself: file, line, path */
-	const setting *from_place; /* NULL where not written */
+	const setting *place; /* the step itself: file, line, path */
 	const setting *to_place;
 	size_t index;
-	size_t from_step;   /* whose records it takes: index of a step, or GRAPH_NONE: of input `from_stream` */
-	size_t from_stream; /* index in streams; both GRAPH_NONE: not known (already reported) */
-	size_t to_stream;   /* GRAPH_NONE: none */
-	int bad;            /* something of it is wrong and reported */
+	graph_origin *origins; /* whose records it takes; several are merged into one stream. Never none */
+	size_t origin_count;
+	graph_origin *second; /* the second input of a function of two, or NULL */
+	size_t to_stream;     /* GRAPH_NONE: none */
+	int bad;              /* something of it is wrong and reported */
 } graph_step;
 
 typedef struct graph_stream {
@@ -54,12 +61,20 @@ typedef struct graph {
 	size_t stream_count;
 	graph_step **steps;
 	size_t step_count;
+	/* The context that the functions of an application in code share; NULL: none. */
+	flow_status (*context_init)(void **shared, flow_error *error);
+	void (*context_close)(void *shared);
 } graph;
 
 /* Reads the `application` group of a loaded configuration: puts descriptors' settings into layer 4 and returns streams
  * and steps. Problems go to the configuration's list, and what is right is still returned, so that all of it can be
  * checked. NULL: there is no application, or out of memory. */
 graph *graph_from_config(config *c, registry *r);
+/* The same for an application plugin: loads the file and lets its application describe itself; `application` in the configuration,
+ * if it is there, holds its options. NULL: it cannot be used (reported), or out of memory. */
+graph *graph_from_plugin(config *c, registry *r, const char *file);
+/* The same for an application that is there already. `name` is what messages call it. */
+graph *graph_from_application(config *c, registry *r, const flow_component *application, const char *name);
 
 /* Index of a stream, GRAPH_NONE: there is none. */
 size_t graph_find_stream(const graph *g, const char *id, uint32_t direction);

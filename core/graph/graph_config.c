@@ -220,35 +220,39 @@ list_functions(graph_reader *r)
 }
 
 graph *
-graph_from_config(config *c, registry *registered)
+graph_read_application(graph_reader *r, const setting *application)
 {
-	const setting *application = config_root(c, "application");
-	if (application == NULL)
-		return NULL;
-	graph_reader r = { .config = c, .arena = config_arena(c), .problems = config_problems(c), .registry = registered };
-	graph *g = r.graph = reader_allocate(&r, sizeof(*g));
+	graph *g = r->graph = reader_allocate(r, sizeof(*g));
 	if (g == NULL)
 		return NULL;
 	g->place = application;
-	g->folder = folder_of(&r);
-	if (!setting_expect(r.problems, application, GROUP, "group"))
+	g->folder = folder_of(r);
+	if (!setting_expect(r->problems, application, GROUP, "group"))
 		return g;
 	const setting *inputs = setting_child(application, "inputs");
 	const setting *outputs = setting_child(application, "outputs");
-	g->streams = reader_allocate(&r, (members(inputs) + members(outputs) + 1) * sizeof(*g->streams));
-	list_functions(&r);
-	if (r.failed)
+	g->streams = reader_allocate(r, (members(inputs) + members(outputs) + 1) * sizeof(*g->streams));
+	list_functions(r);
+	if (r->failed)
 		return NULL;
-	read_name(&r, application);
-	read_things(&r, setting_child(application, "systems"), "systems", "a system");
-	read_things(&r, setting_child(application, "tables"), "tables", "a table");
-	read_streams(&r, inputs, FLOW_DIRECTION_INPUT);
-	read_streams(&r, outputs, FLOW_DIRECTION_OUTPUT);
-	read_job_options(&r, application);
+	read_name(r, application);
+	read_things(r, setting_child(application, "systems"), "systems", "a system");
+	read_things(r, setting_child(application, "tables"), "tables", "a table");
+	read_streams(r, inputs, FLOW_DIRECTION_INPUT);
+	read_streams(r, outputs, FLOW_DIRECTION_OUTPUT);
+	read_job_options(r, application);
 	const setting *flow = setting_child(application, "flow");
 	if (flow == NULL)
-		problem_in(r.problems, application, "flow", "is missing: flow = ( { from = \"...\"; to = \"...\"; } )");
-	else if (setting_expect(r.problems, flow, LIST, "list"))
-		graph_read_flow(&r, flow);
-	return r.failed ? NULL : g;
+		problem_in(r->problems, application, "flow", "is missing: flow = ( { from = \"...\"; to = \"...\"; } )");
+	else if (setting_expect(r->problems, flow, LIST, "list"))
+		graph_read_flow(r, flow);
+	return r->failed ? NULL : g;
+}
+
+graph *
+graph_from_config(config *c, registry *registered)
+{
+	const setting *application = config_root(c, "application");
+	graph_reader r = { .config = c, .arena = config_arena(c), .problems = config_problems(c), .registry = registered };
+	return application == NULL ? NULL : graph_read_application(&r, application);
 }

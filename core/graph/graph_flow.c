@@ -41,6 +41,27 @@ read_text(graph_reader *r, graph_step *step, const char *key, const setting **pl
 	return NULL;
 }
 
+/* Forms only; the names are looked up when all steps are known. */
+static void
+read_origins(graph_reader *r, graph_step *step)
+{
+	const setting *from = setting_child(step->place, "from"), *second = setting_child(step->place, "connect");
+	if (r->origins != NULL) {
+		const setting *written = from != NULL ? from : second;
+		if (written != NULL)
+			problem_at(r->problems, written, "a step in code says this by the calls step(), merge() and connect()");
+		return;
+	}
+	if (from != NULL && !setting_expect(r->problems, from, STRING | LISTS, "string or list of strings"))
+		step->bad = 1;
+	for (size_t i = 0; from != NULL && i < from->child_count; i++)
+		step->bad |= !setting_expect(r->problems, from->children[i], STRING, "string");
+	if (from != NULL && from->kind != SETTING_STRING && from->child_count == 0)
+		problem_at(r->problems, from, "names no input or step");
+	if (second != NULL && !setting_expect(r->problems, second, STRING, "string"))
+		step->bad = 1;
+}
+
 static void
 read_key_by(graph_reader *r, graph_step *step)
 {
@@ -294,7 +315,7 @@ read_step(graph_reader *r, const setting *place)
 		return;
 	graph *g = r->graph;
 	step->place = place;
-	step->from_step = step->from_stream = step->to_stream = GRAPH_NONE;
+	step->to_stream = GRAPH_NONE;
 	step->index = g->step_count;
 	if (!setting_expect(r->problems, place, GROUP, "group")) {
 		step->bad = 1;
@@ -302,12 +323,15 @@ read_step(graph_reader *r, const setting *place)
 		return;
 	}
 	read_step_name(r, step);
-	step->from = read_text(r, step, "from", &step->from_place);
+	read_origins(r, step);
 	step->to = read_text(r, step, "to", &step->to_place);
 	read_key_by(r, step);
 	read_partition(r, step);
 	read_options(r, step);
-	if (!step->bad && step->function == NULL && step->to == NULL && step->key_by == NULL && step->partition == NULL)
+	const setting *from = setting_child(place, "from");
+	int merges = r->origins != NULL || (from != NULL && from->kind != SETTING_STRING);
+	if (!step->bad && step->function == NULL && step->to == NULL && step->key_by == NULL && step->partition == NULL &&
+		!merges)
 		problem_at(r->problems, place, "the step does nothing: give it a function, key_by or to");
 	g->steps[g->step_count++] = step;
 }
@@ -315,20 +339,34 @@ read_step(graph_reader *r, const setting *place)
 /* --- where records come from
  * ------------------------------------------------------------------------------------------ */
 
-static size_t
-find_step(const graph *g, const char *name)
+int
+graph_step_origins(graph_reader *r, graph_step *step, size_t count)
 {
-	for (size_t i = 0; i < g->step_count; i++)
-		if (g->steps[i]->name != NULL && strcmp(g->steps[i]->name, name) == 0)
+	step->origins = reader_allocate(r, (count + 1) * sizeof(*step->origins));
+	if (step->origins == NULL)
+		return 0;
+	step->origin_count = count;
+	for (size_t i = 0; i < count; i++)
+		step->origins[i] = (graph_origin){ GRAPH_NONE, GRAPH_NONE, 0, step->place };
+	return 1;
+}
+
+static size_t
+find_step(const graph *g, const char *name, size_t length)
+{
+	for (size_t i = 0; i < g->step_count; i++) {
+		const char *other = g->steps[i]->name;
+		if (other != NULL && strlen(other) == length && memcmp(other, name, length) == 0)
 			return i;
+	}
 	return GRAPH_NONE;
 }
 
 static void
-report_unknown_from(graph_reader *r, const graph_step *step)
+report_unknown_from(graph_reader *r, const setting *place)
 {
 	const graph *g = r->graph;
-	problem *p = problem_at(r->problems, step->from_place, "no input or step is called '%s'", step->from);
+	problem *p = problem_at(r->problems, place, "no input or step is called '%s'", place->text);
 	const char **names = reader_allocate(r, (g->stream_count + g->step_count + 1) * sizeof(*names));
 	if (names == NULL)
 		return;
@@ -339,25 +377,51 @@ report_unknown_from(graph_reader *r, const graph_step *step)
 	for (size_t i = 0; i < g->step_count; i++)
 		if (g->steps[i]->name != NULL)
 			names[count++] = g->steps[i]->name;
-	problem_suggest(r->problems, p, step->from, names, count);
+	problem_suggest(r->problems, p, place->text, names, count);
 }
 
+/* "flights", "delayed", or "split.second": the second output of a step. */
+static graph_origin
+find_origin(graph_reader *r, const setting *place)
+{
+	static const char second[] = ".second";
+	const graph *g = r->graph;
+	graph_origin found = { GRAPH_NONE, graph_find_stream(g, place->text, FLOW_DIRECTION_INPUT), 0, place };
+	size_t length = strlen(place->text), behind = sizeof(second) - 1;
+	if (found.stream == GRAPH_NONE && length > behind && strcmp(place->text + length - behind, second) == 0) {
+		found.output = 1;
+		length -= behind;
+	}
+	if (found.stream == GRAPH_NONE)
+		found.step = find_step(g, place->text, length);
+	if (found.stream == GRAPH_NONE && found.step == GRAPH_NONE)
+		report_unknown_from(r, place);
+	return found;
+}
+
+/* `from`: a name, several in a list, or nothing: the step before. */
 static void
 resolve_from(graph_reader *r, graph_step *step)
 {
-	const graph *g = r->graph;
-	if (step->from == NULL) {
-		if (step->index != 0)
-			step->from_step = step->index - 1;
-		else if (!step->bad)
-			problem_in(r->problems, step->place, "from", "is missing: the first step says which input it takes");
+	const setting *from = setting_child(step->place, "from");
+	size_t count = from == NULL || from->kind == SETTING_STRING ? 1 : from->child_count;
+	if (!graph_step_origins(r, step, count))
 		return;
+	if (from == NULL && step->index != 0)
+		step->origins[0].step = step->index - 1;
+	else if (from == NULL && !step->bad)
+		problem_in(r->problems, step->place, "from", "is missing: the first step says which input it takes");
+	for (size_t i = 0; i < count && from != NULL; i++) {
+		const setting *name = from->kind == SETTING_STRING ? from : from->children[i];
+		if (name->kind == SETTING_STRING)
+			step->origins[i] = find_origin(r, name);
 	}
-	step->from_stream = graph_find_stream(g, step->from, FLOW_DIRECTION_INPUT);
-	if (step->from_stream == GRAPH_NONE)
-		step->from_step = find_step(g, step->from);
-	if (step->from_stream == GRAPH_NONE && step->from_step == GRAPH_NONE)
-		report_unknown_from(r, step);
+	const setting *second = setting_child(step->place, "connect");
+	if (second == NULL || second->kind != SETTING_STRING)
+		return;
+	step->second = reader_allocate(r, sizeof(*step->second));
+	if (step->second != NULL)
+		*step->second = find_origin(r, second);
 }
 
 static void
@@ -380,23 +444,72 @@ resolve_to(graph_reader *r, graph_step *step)
 	problem_suggest(r->problems, p, step->to, names, count);
 }
 
+/* --- rings
+ * -------------------------------------------------------------------------------------------------------------- */
+
+static graph_origin *
+origin_at(const graph_step *step, size_t index)
+{
+	if (index < step->origin_count)
+		return &step->origins[index];
+	return index == step->origin_count ? step->second : NULL;
+}
+
+struct ring_search {
+	size_t *queue;
+	size_t *distance; /* by step; 0: not seen in this search */
+	size_t first, count;
+};
+
+/* The steps before `at` that are not before `start` in the file. Returns the distance if that is `start` itself. */
+static size_t
+visit_origins(const graph *g, struct ring_search *search, size_t at, size_t start)
+{
+	const graph_origin *origin;
+	size_t distance = at == start ? 0 : search->distance[at];
+	for (size_t i = 0; (origin = origin_at(g->steps[at], i)) != NULL; i++) {
+		if (origin->step == start)
+			return distance + 1;
+		if (origin->step == GRAPH_NONE || origin->step < start || search->distance[origin->step] != 0)
+			continue;
+		search->distance[origin->step] = distance + 1;
+		search->queue[search->count++] = origin->step;
+	}
+	return 0;
+}
+
+/* Length of the shortest ring that has `start` as its first step; 0: none. */
+static size_t
+ring_length(const graph *g, struct ring_search *search, size_t start)
+{
+	size_t length = 0;
+	search->first = search->count = 0;
+	search->queue[search->count++] = start;
+	while (search->first < search->count && length == 0)
+		length = visit_origins(g, search, search->queue[search->first++], start);
+	for (size_t i = 0; i < search->count; i++)
+		search->distance[search->queue[i]] = 0;
+	return length;
+}
+
 /* Steps that take their records from one another in a ring: each ring is reported once, at its first step. */
 static void
 report_rings(graph_reader *r)
 {
 	graph *g = r->graph;
-	for (size_t i = 0; i < g->step_count; i++) {
-		size_t length = 0, first = i, at = i;
-		do {
-			at = g->steps[at]->from_step;
-			if (at < first)
-				first = at;
-		} while (at != GRAPH_NONE && at != i && ++length < g->step_count);
-		if (at != i || first != i)
+	struct ring_search search = { reader_allocate(r, (g->step_count + 1) * sizeof(size_t)),
+								  reader_allocate(r, (g->step_count + 1) * sizeof(size_t)), 0, 0 };
+	for (size_t i = 0; i < g->step_count && !r->failed; i++) {
+		graph_step *step = g->steps[i];
+		size_t length = ring_length(g, &search, i);
+		if (length == 0)
 			continue;
-		problem_at(r->problems, g->steps[i]->from_place != NULL ? g->steps[i]->from_place : g->steps[i]->place,
-				   "the step takes its records from itself, through %zu other steps; start it from an input", length);
-		g->steps[i]->from_step = GRAPH_NONE;
+		problem_at(r->problems, step->origin_count == 0 ? step->place : step->origins[0].place,
+				   "the step takes its records from itself, through %zu other steps; start it from an input", length - 1);
+		graph_origin *origin;
+		for (size_t k = 0; (origin = origin_at(step, k)) != NULL; k++)
+			if (origin->step != GRAPH_NONE && origin->step >= i)
+				origin->step = GRAPH_NONE;
 	}
 }
 
@@ -412,7 +525,10 @@ graph_read_flow(graph_reader *r, const setting *flow)
 	for (size_t i = 0; i < flow->child_count && !r->failed; i++)
 		read_step(r, flow->children[i]);
 	for (size_t i = 0; i < g->step_count && !r->failed; i++) {
-		resolve_from(r, g->steps[i]);
+		if (r->origins != NULL)
+			r->origins(r, g->steps[i]);
+		else
+			resolve_from(r, g->steps[i]);
 		resolve_to(r, g->steps[i]);
 	}
 	report_rings(r);

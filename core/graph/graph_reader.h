@@ -6,7 +6,8 @@
 
 #include "graph/graph.h"
 
-typedef struct graph_reader {
+typedef struct graph_reader graph_reader;
+struct graph_reader {
 	config *config;
 	arena *arena;
 	problems *problems;
@@ -14,8 +15,11 @@ typedef struct graph_reader {
 	graph *graph;
 	const char **functions; /* ids of all functions, sorted */
 	size_t function_count;
+	/* Where the steps of an application in code take their records from; NULL: the settings name it. */
+	void (*origins)(graph_reader *r, graph_step *step);
+	void *code;
 	int failed; /* out of memory */
-} graph_reader;
+};
 
 /* Memory of the configuration; NULL sets failed. */
 void *reader_allocate(graph_reader *r, size_t size);
@@ -43,7 +47,11 @@ int settings_equal(const setting *a, const setting *b);
 /* "late-flights.conf:12", "--set", ... for messages. */
 const char *setting_place(arena *a, const setting *s);
 
+/* Reads the settings of an application into a graph. NULL: out of memory. */
+graph *graph_read_application(graph_reader *r, const setting *application);
 /* Reads `application.flow` into the graph's steps. */
 void graph_read_flow(graph_reader *r, const setting *flow);
+/* Room for so many origins of a step, none of them known yet. 0: out of memory. */
+int graph_step_origins(graph_reader *r, graph_step *step, size_t count);
 
 #endif

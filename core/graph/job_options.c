@@ -220,8 +220,12 @@ SET(table_options, "table", "What every table has besides its type's own options
 OPTION(step_name, .type = FLOW_OPTION_STRING, .name = "name", .example = "\"counts\"",
 	   .doc = "Name of the step, unique among steps and inputs. A step that keeps state must have one: its state is "
 			  "kept under it.");
-OPTION(step_from, .type = FLOW_OPTION_REFERENCE, .name = "from", .refers_to = "input", .example = "\"flights\"",
-	   .doc = "The input or the named step whose records it takes. Without it: the step before.");
+OPTION(step_from, .type = FLOW_OPTION_LIST, .element = FLOW_OPTION_REFERENCE, .flags = FLOW_OPTION_OR_ONE, .name = "from",
+	   .refers_to = "input", .example = "\"flights\"",
+	   .doc = "The input or the named step whose records it takes; of several, in a list, the records come as one stream, as they "
+			  "arrive. `NAME.second` is the second output of a step. Without it: the step before.");
+OPTION(step_connect, .type = FLOW_OPTION_REFERENCE, .name = "connect", .refers_to = "input", .example = "\"rates\"",
+	   .doc = "The second input of a function that takes two, named as in `from`.");
 OPTION(step_to, .type = FLOW_OPTION_REFERENCE, .name = "to", .refers_to = "output", .example = "\"late\"",
 	   .doc = "The output that its records are written to; they are passed on as well.");
 OPTION(step_key_by, .type = FLOW_OPTION_LIST, .element = FLOW_OPTION_EXPRESSION, .flags = FLOW_OPTION_OR_ONE,
@@ -240,8 +244,8 @@ OPTION(step_late_records, .type = FLOW_OPTION_ENUM, .name = "late_records", .cho
 			  "dead letters where there are any, and else skips it.");
 
 static const flow_option *const step_list[] = {
-	&step_name,      &step_from,          &step_to,           &step_key_by, &step_shuffle, &step_global,
-	&step_broadcast, &step_record_errors, &step_late_records, NULL,
+	&step_name,   &step_from,   &step_connect,   &step_to,            &step_key_by,       &step_shuffle,
+	&step_global, &step_broadcast, &step_record_errors, &step_late_records, NULL,
 };
 SET(step_options, "step",
 	"One step of a flow. In this order: takes records (`from`), partitions them (`key_by`, `shuffle`, `global`, "

@@ -23,6 +23,8 @@
 #define OPERATOR_KEY_BY 4       /* computes keys; the edge behind it exchanges */
 #define OPERATOR_EVENT_TIME 5   /* assigns event times and makes watermarks */
 #define OPERATOR_DEAD_LETTERS 6 /* sink of rejected records: an OPERATOR_SINK whose rows the runtime makes */
+#define OPERATOR_MERGE 7        /* several streams become one, as records arrive */
+#define OPERATOR_TRANSFORMER 8  /* changes the records of an input; its calls are those of a function */
 
 /* plan_edge.partitioning */
 #define EDGE_FORWARD 1   /* same task: a direct call if both are in one stage */
@@ -172,6 +174,9 @@ typedef struct plan {
 	const flow_component *state_store; /* store component for keyed state; NULL: not needed */
 	const flow_options *state_store_options;
 	config *config;
+	/* The context that functions of an application in code share, per task; NULL: none. */
+	flow_status (*context_init)(void **shared, flow_error *error);
+	void (*context_close)(void *shared);
 } plan;
 
 /* Records of the dead letters: fields by index. */

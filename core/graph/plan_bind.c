@@ -39,63 +39,19 @@ planner_add_node(planner *p, uint32_t kind, size_t step, uint32_t rank, const se
 }
 
 void
-planner_add_link(planner *p, uint32_t from, uint32_t to, uint32_t partitioning, const setting *place)
+planner_add_link(planner *p, const plan_cursor *from, uint32_t to, uint32_t input, const setting *place)
 {
 	p->links = grow(p, p->links, p->link_count, &p->link_capacity, sizeof(*p->links));
 	if (p->failed)
 		return;
-	p->nodes[from]->output_count++;
+	p->nodes[from->node]->output_count++;
 	p->nodes[to]->input_link = p->link_count;
-	p->links[p->link_count++] = (plan_link){ from, to, partitioning, place };
+	p->links[p->link_count++] =
+		(plan_link){ .from = from->node, .output = from->output, .to = to, .input = input, .partitioning = from->partitioning, .place = place };
 }
 
-/* --- where a step's records come from
- * -------------------------------------------------------------------------------------- */
-
-static int
-source_cursor(planner *p, size_t index, plan_cursor *at)
-{
-	const plan_stream *stream = &p->plan->streams[index];
-	if (!p->stream_usable[index])
-		return 0;
-	uint32_t number = p->source_nodes[index];
-	if (number == PLAN_NONE) {
-		number = planner_add_node(p, OPERATOR_SOURCE, GRAPH_NONE, 0, stream->place);
-		if (number == PLAN_NONE)
-			return 0;
-		plan_operator *o = &p->nodes[number]->operator;
-		p->nodes[number]->given_name = stream->id;
-		p->source_nodes[index] = number;
-		o->stream = (uint32_t)index;
-		o->title = planner_owned_format(p, "read %s", stream->id);
-		o->record_errors = stream->record_errors;
-		o->schema[0] = stream->schema;
-		o->key_schema[0] = stream->key_schema;
-		o->stream_kind[0] = FLOW_STREAM_NON_KEYED;
-	}
-	*at = (plan_cursor){ number, EDGE_FORWARD, FLOW_STREAM_NON_KEYED, stream->schema, stream->key_schema, NULL };
-	return 1;
-}
-
-/* STEP_WAITING: the step before is not bound yet. */
-static uint32_t
-input_cursor(planner *p, plan_step *step, plan_cursor *at)
-{
-	const graph_step *written = step->step;
-	if (written->from_stream != GRAPH_NONE)
-		return source_cursor(p, written->from_stream, at) ? STEP_BOUND : STEP_FAILED;
-	if (written->from_step == GRAPH_NONE)
-		return STEP_FAILED;
-	const plan_step *before = &p->steps[written->from_step];
-	if (before->state != STEP_BOUND)
-		return before->state;
-	*at = before->out;
-	if (at->schema != NULL)
-		return STEP_BOUND;
-	problem_at(p->problems, written->place, "the step before (%s) gives no records",
-			   setting_place(p->arena, before->step->place));
-	return STEP_FAILED;
-}
+/* --- partitioning
+ * ------------------------------------------------------------------------------------------------------------- */
 
 static int
 bind_partition(planner *p, plan_step *step, plan_cursor *at)
@@ -104,11 +60,14 @@ bind_partition(planner *p, plan_step *step, plan_cursor *at)
 	if (word == NULL)
 		return 1;
 	if (at->kind == FLOW_STREAM_BROADCAST) {
-		problem_in(p->problems, step->step->place, word, "a broadcast stream cannot be partitioned again");
+		problem_in(p->problems, step->step->place, word,
+				   "%s is broadcast, and a broadcast stream cannot be partitioned again; partition what is in front of it",
+				   planner_origin_name(p, &step->step->origins[0]));
 		return 0;
 	}
 	if (strcmp(word, "global") == 0 && at->kind == FLOW_STREAM_GLOBAL) {
-		problem_in(p->problems, step->step->place, word, "the stream is global already");
+		problem_in(p->problems, step->step->place, word, "%s is global already; take this away",
+				   planner_origin_name(p, &step->step->origins[0]));
 		return 0;
 	}
 	int global = strcmp(word, "global") == 0, shuffle = strcmp(word, "shuffle") == 0;
@@ -169,53 +128,6 @@ report_bind_error(planner *p, const plan_step *step, const flow_error *error)
 	problem_at(p->problems, at == NULL ? step->step->place : at, "%s", text);
 }
 
-static int
-check_states(planner *p, const plan_step *step, const flow_function_plan *function, const plan_cursor *at)
-{
-	const setting *place = step->step->place;
-	int stateful = function->uses_timers != 0 || (function->states != NULL && function->states[0] != NULL);
-	if (!stateful)
-		return 1;
-	if (step->step->name == NULL) {
-		problem_in(p->problems, place, "name", "is missing: the step keeps state under its name");
-		return 0;
-	}
-	if (at->kind == FLOW_STREAM_KEYED || at->kind == FLOW_STREAM_GLOBAL)
-		return 1;
-	problem_at(p->problems, place,
-			   "'%s' keeps state for each key: put key_by = \"...\" (or global = true) in front of it",
-			   step->step->function);
-	return 0;
-}
-
-/* What a plugin says is not believed unseen. */
-static int
-check_function_plan(planner *p, const plan_step *step, const flow_function_plan *function, const plan_cursor *at)
-{
-	const setting *place = step->step->place;
-	const char *id = step->step->function;
-	if (function->shape == FLOW_SHAPE_TWO_INPUTS || function->shape == FLOW_SHAPE_BROADCAST) {
-		problem_at(p->problems, place, "'%s' takes two inputs; a step has one", id);
-		return 0;
-	}
-	if (function->shape == FLOW_SHAPE_TWO_OUTPUTS || function->outputs[1] != NULL) {
-		problem_at(p->problems, place, "'%s' gives two outputs; a step has one", id);
-		return 0;
-	}
-	if (function->needs_keyed && at->kind != FLOW_STREAM_KEYED) {
-		problem_at(p->problems, place, "'%s' needs a keyed stream: put key_by = \"...\" in front of it", id);
-		return 0;
-	}
-	const flow_schema *output = function->outputs[0];
-	for (uint32_t i = 0; function->passes != NULL && output != NULL && i < output->field_count; i++) {
-		if (function->passes[i] < -1 || function->passes[i] >= (int32_t)at->schema->field_count) {
-			problem_at(p->problems, place, "plugin error: '%s' passes on a field that its input does not have", id);
-			return 0;
-		}
-	}
-	return check_states(p, step, function, at);
-}
-
 static const char *
 scalar_title(const setting *s)
 {
@@ -246,9 +158,36 @@ function_title(planner *p, const plan_step *step)
 	return title;
 }
 
+/* What leaves the function by one of its outputs. */
 static void
-fill_operator(planner *p, uint32_t number, const plan_step *step, const flow_function_plan *function,
-			  const struct binding *bound, plan_cursor *at)
+settle_output(planner *p, uint32_t number, const flow_function_plan *function, const plan_cursor *inputs, uint32_t output,
+			  plan_cursor *out)
+{
+	const plan_cursor *input = &inputs[0]; /* of two it is never the broadcast one, and both have the same keys */
+	int keyed = input->kind == FLOW_STREAM_KEYED && function->keeps_key;
+	const flow_schema *key_schema = function->keeps_key ? input->key_schema : NULL;
+	if (function->output_keys[output] != NULL)
+		key_schema = planner_own_schema(p, schema_retain(function->output_keys[output]));
+	*out = (plan_cursor){
+		.node = number,
+		.output = output,
+		.partitioning = EDGE_FORWARD,
+		.kind = keyed								? FLOW_STREAM_KEYED
+				: input->kind == FLOW_STREAM_GLOBAL ? FLOW_STREAM_GLOBAL
+													: FLOW_STREAM_NON_KEYED,
+		.schema = function->outputs[output] == NULL ? NULL : planner_own_schema(p, schema_retain(function->outputs[output])),
+		.key_schema = key_schema,
+		.key_text = keyed ? input->key_text : NULL,
+	};
+	plan_operator *o = &p->nodes[number]->operator;
+	o->schema[output] = out->schema;
+	o->key_schema[output] = out->key_schema;
+	o->stream_kind[output] = out->kind;
+}
+
+static void
+fill_operator(planner *p, uint32_t number, plan_step *step, const flow_function_plan *function,
+			  const struct binding *bound, const plan_cursor inputs[2])
 {
 	plan_node *node = p->nodes[number];
 	plan_operator *o = &node->operator;
@@ -264,51 +203,34 @@ fill_operator(planner *p, uint32_t number, const plan_step *step, const flow_fun
 	o->function = *function;
 	o->late = step->late;
 	o->title = function_title(p, step);
-	int keyed = at->kind == FLOW_STREAM_KEYED && function->keeps_key;
-	at->node = number;
-	at->partitioning = EDGE_FORWARD;
-	at->schema = function->outputs[0] == NULL ? NULL : planner_own_schema(p, schema_retain(function->outputs[0]));
-	if (function->output_keys[0] != NULL)
-		at->key_schema = planner_own_schema(p, schema_retain(function->output_keys[0]));
-	else if (!function->keeps_key)
-		at->key_schema = NULL;
-	if (at->kind == FLOW_STREAM_KEYED && !keyed)
-		at->kind = FLOW_STREAM_NON_KEYED;
-	if (!keyed)
-		at->key_text = NULL;
-	o->schema[0] = at->schema;
-	o->key_schema[0] = at->key_schema;
-	o->stream_kind[0] = at->kind;
-	node->key_text = at->key_text;
-}
-
-/* Inputs end for a step if the input of the stream it comes from does. */
-static uint32_t
-is_bounded(planner *p, const plan_step *step)
-{
-	const graph_step *at = step->step;
-	while (at->from_stream == GRAPH_NONE && at->from_step != GRAPH_NONE)
-		at = p->graph->steps[at->from_step];
-	return at->from_stream != GRAPH_NONE && p->plan->streams[at->from_stream].bounded;
+	settle_output(p, number, function, inputs, 0, &step->out[0]);
+	if (function->outputs[1] != NULL)
+		settle_output(p, number, function, inputs, 1, &step->out[1]);
+	node->key_text = step->out[0].key_text;
 }
 
 static flow_status
-call_bind(planner *p, plan_step *step, const plan_cursor *at, flow_function_plan *function, struct binding *bound,
-		  flow_error *error)
+call_bind(planner *p, plan_step *step, const plan_cursor inputs[2], uint32_t count, flow_function_plan *function,
+		  struct binding *bound, flow_error *error)
 {
-	flow_function_input input = {
-		.struct_size = FLOW_SIZEOF(flow_function_input),
-		.stream = at->kind,
-		.schema = at->schema,
-		.key_schema = at->kind == FLOW_STREAM_KEYED ? at->key_schema : NULL,
-		.key_text = flow_slice_of(at->kind == FLOW_STREAM_KEYED ? at->key_text : NULL),
-		.bounded = is_bounded(p, step),
-	};
-	const flow_function_input *const inputs[1] = { &input };
+	flow_function_input shown[2];
+	const flow_function_input *const list[2] = { &shown[0], &shown[1] };
+	int swapped = step->swapped;
+	for (uint32_t i = 0; i < count; i++) {
+		int keyed = inputs[i].kind == FLOW_STREAM_KEYED;
+		shown[i] = (flow_function_input){
+			.struct_size = FLOW_SIZEOF(flow_function_input),
+			.stream = inputs[i].kind,
+			.schema = inputs[i].schema,
+			.key_schema = keyed ? inputs[i].key_schema : NULL,
+			.key_text = flow_slice_of(keyed ? inputs[i].key_text : NULL),
+			.bounded = planner_input_ends(p, step, swapped ? 1 - i : i),
+		};
+	}
 	*function = (flow_function_plan){ .struct_size = FLOW_SIZEOF(flow_function_plan) };
 	bound->ops = step->step->component->ops;
 	plan_tables_serve(p);
-	flow_status status = bound->ops->bind(p->host, step->options, inputs, 1, function, &bound->binding, error);
+	flow_status status = bound->ops->bind(p->host, step->options, list, count, function, &bound->binding, error);
 	const char *table = plan_tables_missed();
 	plan_tables_serve(NULL);
 	if (status >= 0 || table == NULL)
@@ -317,23 +239,61 @@ call_bind(planner *p, plan_step *step, const plan_cursor *at, flow_function_plan
 	return FLOW_AGAIN;
 }
 
+static int
+check_inputs(planner *p, const plan_step *step, plan_cursor inputs[2], uint32_t count)
+{
+	const graph_step *written = step->step;
+	if (count == 2)
+		return planner_check_pair(p, step, &inputs[0], &inputs[1]);
+	if (inputs[0].kind != FLOW_STREAM_BROADCAST)
+		return 1;
+	problem_at(p->problems, written->place,
+			   "a broadcast stream can only be one side of a function with two inputs; '%s' has one: %s is broadcast, so "
+			   "connect it to another stream",
+			   written->function, planner_origin_name(p, &written->origins[0]));
+	return 0;
+}
+
+/* The broadcast side is input 1, whichever side the user wrote first. */
+static uint32_t
+second_cursor(planner *p, plan_step *step, plan_cursor inputs[2])
+{
+	inputs[1] = (plan_cursor){ .node = PLAN_NONE };
+	if (step->step->second == NULL)
+		return STEP_BOUND;
+	uint32_t state = planner_second_input(p, step, &inputs[1]);
+	step->swapped = state == STEP_BOUND && inputs[0].kind == FLOW_STREAM_BROADCAST && inputs[1].kind != FLOW_STREAM_BROADCAST;
+	if (step->swapped) {
+		plan_cursor first = inputs[0];
+		inputs[0] = inputs[1];
+		inputs[1] = first;
+	}
+	return state;
+}
+
 static uint32_t
 bind_function(planner *p, plan_step *step, plan_cursor *at)
 {
-	if (step->step->function == NULL)
-		return STEP_BOUND;
-	if (at->kind == FLOW_STREAM_BROADCAST) {
-		problem_at(p->problems, step->step->place,
-				   "a broadcast stream can only be one side of a function with two inputs; '%s' has one",
-				   step->step->function);
+	step->out[0] = *at;
+	step->out[1] = (plan_cursor){ .node = PLAN_NONE };
+	if (step->step->function == NULL && step->step->second != NULL) {
+		problem_at(p->problems, step->step->second->place, "the step has a second input, but no function that takes it");
 		return STEP_FAILED;
 	}
+	if (step->step->function == NULL)
+		return STEP_BOUND;
+	plan_cursor inputs[2] = { *at };
+	uint32_t count = step->step->second == NULL ? 1 : 2, state = second_cursor(p, step, inputs);
+	if (state != STEP_BOUND)
+		return state;
+	if (!check_inputs(p, step, inputs, count))
+		return STEP_FAILED;
 	struct binding *bound = planner_allocate(p, sizeof(*bound));
 	if (bound == NULL)
 		return STEP_FAILED;
 	flow_function_plan function;
 	flow_error error = { 0 };
-	flow_status status = call_bind(p, step, at, &function, bound, &error);
+	flow_status status = call_bind(p, step, inputs, count, &function, bound, &error);
 	if (status < 0)
 		report_bind_error(p, step, &error);
 	error_clear(&error);
@@ -345,15 +305,16 @@ bind_function(planner *p, plan_step *step, plan_cursor *at)
 	}
 	step->waits_for = NULL;
 	size_t index = step->step->index;
-	if (!check_function_plan(p, step, &function, at) || !plan_tables_written(p, index, &function, at) ||
-		!plan_bind_event_time(p, step, at, &function))
+	if (!plan_check_function(p, step, &function, inputs, count) || !plan_tables_written(p, index, &function, at) ||
+		!plan_bind_event_time(p, step, inputs, count, &function))
 		return STEP_FAILED;
 	uint32_t number = planner_add_node(p, OPERATOR_FUNCTION, index, 2, step->step->place);
 	if (number == PLAN_NONE)
 		return STEP_FAILED;
-	planner_add_link(p, at->node, number, at->partitioning, step->step->place);
-	fill_operator(p, number, step, &function, bound, at);
-	return STEP_BOUND;
+	for (uint32_t i = 0; i < count; i++)
+		planner_add_link(p, &inputs[i], number, i, step->step->place);
+	fill_operator(p, number, step, &function, bound, inputs);
+	return p->failed ? STEP_FAILED : STEP_BOUND;
 }
 
 /* Takes back the last nodes and links: of a step that waits for a table and is bound again later. */
@@ -362,19 +323,25 @@ take_back(planner *p, uint32_t nodes, uint32_t links)
 {
 	while (p->link_count > links)
 		p->nodes[p->links[--p->link_count].from]->output_count--;
-	p->node_count = nodes;
+	while (p->node_count > nodes) {
+		const plan_operator *o = &p->nodes[--p->node_count]->operator;
+		if (o->kind == OPERATOR_SOURCE)
+			p->source_nodes[o->stream] = PLAN_NONE;
+	}
 }
 
 static uint32_t
 bind_step(planner *p, plan_step *step)
 {
-	plan_cursor at;
-	uint32_t state = input_cursor(p, step, &at);
-	if (state != STEP_BOUND)
+	plan_cursor at = { .node = PLAN_NONE };
+	uint32_t nodes = p->node_count, links = p->link_count;
+	uint32_t state = planner_first_input(p, step, &at);
+	if (state != STEP_BOUND) {
+		take_back(p, nodes, links);
 		return state;
+	}
 	if (step->step->bad || (step->step->function != NULL && (step->step->component == NULL || step->options == NULL)))
 		return STEP_FAILED;
-	uint32_t nodes = p->node_count, links = p->link_count;
 	if (!plan_bind_key(p, step, &at) || !bind_partition(p, step, &at))
 		return STEP_FAILED;
 	state = bind_function(p, step, &at);
@@ -382,9 +349,10 @@ bind_step(planner *p, plan_step *step)
 		take_back(p, nodes, links);
 		return state;
 	}
-	if (state == STEP_BOUND && step->step->to != NULL && !plan_bind_sink(p, step, &at))
+	if (state == STEP_BOUND && step->step->to != NULL && !plan_bind_sink(p, step, &step->out[0]))
 		return STEP_FAILED;
-	step->out = at;
+	if (state == STEP_BOUND)
+		step->ends = planner_input_ends(p, step, 0) && (step->step->second == NULL || planner_input_ends(p, step, 1));
 	return state;
 }
 

@@ -282,9 +282,14 @@ operator_json(struct printing *w, const plan_operator *o)
 	put_schema(w, object, "schema", o->schema[0]);
 	put_schema(w, object, "key_schema", o->key_schema[0]);
 	put_text(w, object, "stream", stream_kind_name(o->stream_kind[0]));
+	if (o->schema[1] != NULL) {
+		put_schema(w, object, "second_schema", o->schema[1]);
+		put_schema(w, object, "second_key_schema", o->key_schema[1]);
+		put_text(w, object, "second_stream", stream_kind_name(o->stream_kind[1]));
+	}
 	if (o->stream != PLAN_NONE)
 		put_text(w, object, o->kind == OPERATOR_SOURCE ? "input" : "output", w->plan->streams[o->stream].id);
-	if (o->kind == OPERATOR_FUNCTION)
+	if (o->kind == OPERATOR_FUNCTION || o->kind == OPERATOR_TRANSFORMER)
 		put_function(w, object, o);
 	if (o->kind == OPERATOR_KEY_BY)
 		put(w, object, "keys", keys_json(w, o));
@@ -305,6 +310,8 @@ edge_json(struct printing *w, const plan_edge *edge)
 	json_t *object = checked(w, json_object());
 	put_text(w, object, "from", pl->operators[edge->from].name);
 	put_text(w, object, "to", pl->operators[edge->to].name);
+	put_true(w, object, "second_output", edge->output);
+	put_true(w, object, "second_input", edge->input);
 	put_text(w, object, "partitioning", partitioning_name(edge->partitioning));
 	if (w->form == PLAN_JSON_ALL) {
 		put(w, object, "exchange", json_boolean(edge->exchange != 0));

@@ -132,7 +132,9 @@ plan_bind_key(planner *p, plan_step *step, plan_cursor *at)
 	if (s == NULL)
 		return 1;
 	if (at->kind == FLOW_STREAM_BROADCAST) {
-		problem_at(p->problems, s, "a broadcast stream cannot be partitioned again");
+		problem_at(p->problems, s,
+				   "%s is broadcast, and a broadcast stream cannot be partitioned again; partition what is in front of it",
+				   planner_origin_name(p, &step->step->origins[0]));
 		return 0;
 	}
 	size_t count = s->kind == SETTING_STRING ? 1 : s->child_count;
@@ -143,7 +145,7 @@ plan_bind_key(planner *p, plan_step *step, plan_cursor *at)
 		return 0;
 	plan_node *node = p->nodes[number];
 	plan_operator *o = &node->operator;
-	planner_add_link(p, at->node, number, at->partitioning, s);
+	planner_add_link(p, at, number, 0, s);
 	const char *name = step->step->name;
 	node->given_name = step->step->function == NULL ? name : NULL;
 	node->base_name = name == NULL ? "key_by" : planner_owned_format(p, "%s_key", name);
@@ -154,7 +156,12 @@ plan_bind_key(planner *p, plan_step *step, plan_cursor *at)
 	o->schema[0] = at->schema;
 	o->key_schema[0] = schema;
 	o->stream_kind[0] = FLOW_STREAM_KEYED;
-	*at = (plan_cursor){ number, EDGE_KEY, FLOW_STREAM_KEYED, at->schema, schema, node->key_text };
+	*at = (plan_cursor){ .node = number,
+						 .partitioning = EDGE_KEY,
+						 .kind = FLOW_STREAM_KEYED,
+						 .schema = at->schema,
+						 .key_schema = schema,
+						 .key_text = node->key_text };
 	return !p->failed;
 }
 
@@ -166,8 +173,12 @@ static uint32_t
 consumers_of_step(const planner *p, size_t step)
 {
 	uint32_t count = 0;
-	for (size_t i = 0; i < p->graph->step_count; i++)
-		count += p->graph->steps[i]->from_step == step;
+	for (size_t i = 0; i < p->graph->step_count; i++) {
+		const graph_step *other = p->graph->steps[i];
+		for (size_t k = 0; k < other->origin_count; k++)
+			count += other->origins[k].step == step;
+		count += other->second != NULL && other->second->step == step;
+	}
 	return count;
 }
 
@@ -188,13 +199,29 @@ first_key_by(planner *p, const plan_step *step, const plan_cursor *at)
 	return found;
 }
 
+/* Every way that leads to the node comes through an assignment of event time. Links were made before those that they lead
+ * to only where the flow goes on, so they are walked, each once. */
 static int
-comes_with_event_time(const planner *p, uint32_t node)
+comes_with_event_time(planner *p, uint32_t start)
 {
-	while (p->nodes[node]->operator.kind != OPERATOR_EVENT_TIME) {
+	uint8_t *seen = planner_allocate(p, p->node_count);
+	uint32_t *stack = planner_allocate(p, (p->node_count + 1) * sizeof(*stack)), depth = 0;
+	if (p->failed)
+		return 0;
+	stack[depth++] = start;
+	seen[start] = 1;
+	while (depth != 0) {
+		uint32_t node = stack[--depth];
+		if (p->nodes[node]->operator.kind == OPERATOR_EVENT_TIME)
+			continue;
 		if (p->nodes[node]->input_link == PLAN_NONE)
 			return 0;
-		node = p->links[p->nodes[node]->input_link].from;
+		for (uint32_t i = 0; i < p->link_count; i++) {
+			if (p->links[i].to != node || seen[p->links[i].from])
+				continue;
+			seen[p->links[i].from] = 1;
+			stack[depth++] = p->links[i].from;
+		}
 	}
 	return 1;
 }
@@ -226,37 +253,91 @@ place_of_text(const setting *s, const char *text)
 	return NULL;
 }
 
+static uint32_t
+event_time_node(planner *p, const plan_step *step, size_t owner, const flow_function_plan *function, flow_expression *time,
+				const setting *place)
+{
+	uint32_t number = planner_add_node(p, OPERATOR_EVENT_TIME, owner, 0, place);
+	if (number == PLAN_NONE)
+		return PLAN_NONE;
+	plan_operator *o = &p->nodes[number]->operator;
+	const char *name = step->step->name == NULL ? step->step->function : step->step->name;
+	p->nodes[number]->base_name = planner_owned_format(p, "%s_time", name);
+	o->event_time = time;
+	o->out_of_order = function->out_of_order;
+	o->idle_after = function->idle_after;
+	o->title = planner_owned_format(p, "event time %s", function->event_time);
+	return number;
+}
+
 static void
-insert_event_time(planner *p, uint32_t number, uint32_t key, plan_cursor *at, const setting *place)
+describe_like(planner *p, uint32_t number, const plan_cursor *before)
 {
 	plan_operator *o = &p->nodes[number]->operator;
-	uint32_t input = at->node;
-	if (key != PLAN_NONE) {
-		uint32_t link = p->nodes[key]->input_link;
-		input = p->links[link].from;
-		planner_add_link(p, input, number, p->links[link].partitioning, place);
-		p->links[link].from = number;
-		p->links[link].partitioning = EDGE_FORWARD;
-		p->nodes[input]->output_count--;
-		p->nodes[number]->output_count++;
-	} else {
-		planner_add_link(p, input, number, at->partitioning, place);
-		at->node = number;
-		at->partitioning = EDGE_FORWARD;
+	o->schema[0] = before->schema;
+	o->key_schema[0] = before->key_schema;
+	o->stream_kind[0] = before->kind;
+	p->nodes[number]->key_text = before->key_text;
+}
+
+/* In front of what a link leads to. */
+static void
+insert_into_link(planner *p, uint32_t link, uint32_t number, const setting *place)
+{
+	plan_node *before = p->nodes[p->links[link].from];
+	uint32_t output = p->links[link].output;
+	plan_cursor at = { .node = p->links[link].from,
+					   .output = output,
+					   .partitioning = p->links[link].partitioning,
+					   .kind = before->operator.stream_kind[output],
+					   .schema = before->operator.schema[output],
+					   .key_schema = before->operator.key_schema[output],
+					   .key_text = before->key_text };
+	describe_like(p, number, &at);
+	planner_add_link(p, &at, number, 0, place);
+	p->links[link].from = number;
+	p->links[link].output = 0;
+	p->links[link].partitioning = EDGE_FORWARD;
+	before->output_count--;
+	p->nodes[number]->output_count++;
+}
+
+/* The merge that the records come from and that only they come from: what assigns event time goes in front of it, where
+ * partitions are known. PLAN_NONE: there is none. */
+static uint32_t
+merge_in_front(const planner *p, const plan_step *step, uint32_t key, const plan_cursor *at)
+{
+	uint32_t node = key == PLAN_NONE ? at->node : p->links[p->nodes[key]->input_link].from;
+	size_t owner = p->nodes[node]->step;
+	int mine = p->nodes[node]->output_count == (key == PLAN_NONE ? 0u : 1u) &&
+			   (owner == GRAPH_NONE || owner == step->step->index || consumers_of_step(p, owner) == 1);
+	return p->nodes[node]->operator.kind == OPERATOR_MERGE && mine ? node : PLAN_NONE;
+}
+
+static int
+time_merged_streams(planner *p, const plan_step *step, uint32_t merge, const flow_function_plan *function,
+					flow_expression *time, const setting *place)
+{
+	uint32_t links = p->link_count;
+	for (uint32_t i = 0; i < links && !p->failed; i++) {
+		if (p->links[i].to != merge)
+			continue;
+		uint32_t number = event_time_node(p, step, p->nodes[merge]->step, function, time, place);
+		if (number == PLAN_NONE)
+			return 0;
+		insert_into_link(p, i, number, place);
 	}
-	const plan_operator *before = &p->nodes[input]->operator;
-	o->schema[0] = at->schema;
-	o->key_schema[0] = key == PLAN_NONE ? at->key_schema : before->key_schema[0];
-	o->stream_kind[0] = key == PLAN_NONE ? at->kind : before->stream_kind[0];
-	p->nodes[number]->key_text = key == PLAN_NONE ? at->key_text : p->nodes[input]->key_text;
+	return !p->failed;
 }
 
 int
-plan_bind_event_time(planner *p, plan_step *step, plan_cursor *at, const flow_function_plan *function)
+plan_bind_event_time(planner *p, plan_step *step, plan_cursor *inputs, uint32_t count, const flow_function_plan *function)
 {
 	const setting *place = step->step->place;
+	plan_cursor *at = &inputs[0];
 	if (function->event_time == NULL) {
-		if (!function->needs_event_time || comes_with_event_time(p, at->node))
+		if (!function->needs_event_time ||
+			(comes_with_event_time(p, at->node) && (count == 1 || comes_with_event_time(p, inputs[1].node))))
 			return 1;
 		problem_at(p->problems, place,
 				   "'%s' works by event time, but its records have none: name the field that holds it",
@@ -271,17 +352,22 @@ plan_bind_event_time(planner *p, plan_step *step, plan_cursor *at, const flow_fu
 	if (time == NULL || !check_time_type(p, time, text, place))
 		return 0;
 	uint32_t key = first_key_by(p, step, at);
+	uint32_t merge = merge_in_front(p, step, key, at);
+	if (merge != PLAN_NONE)
+		return time_merged_streams(p, step, merge, function, time, place);
 	size_t owner = key == PLAN_NONE ? step->step->index : p->nodes[key]->step;
-	uint32_t number = planner_add_node(p, OPERATOR_EVENT_TIME, owner, key == PLAN_NONE ? 1 : 0, place);
+	uint32_t number = event_time_node(p, step, owner, function, time, place);
 	if (number == PLAN_NONE)
 		return 0;
-	plan_operator *o = &p->nodes[number]->operator;
-	const char *name = step->step->name == NULL ? step->step->function : step->step->name;
-	p->nodes[number]->base_name = planner_owned_format(p, "%s_time", name);
-	o->event_time = time;
-	o->out_of_order = function->out_of_order;
-	o->idle_after = function->idle_after;
-	o->title = planner_owned_format(p, "event time %s", text);
-	insert_event_time(p, number, key, at, place);
+	p->nodes[number]->rank = key == PLAN_NONE;
+	if (key != PLAN_NONE) {
+		insert_into_link(p, p->nodes[key]->input_link, number, place);
+		return !p->failed;
+	}
+	describe_like(p, number, at);
+	planner_add_link(p, at, number, 0, place);
+	at->node = number;
+	at->output = 0;
+	at->partitioning = EDGE_FORWARD;
 	return !p->failed;
 }

@@ -9,6 +9,8 @@ struct ordering {
 	planner *p;
 	const plan_link **links; /* sorted */
 	uint32_t *first;         /* by node: index of its first link */
+	uint8_t *shared;         /* by node: several links lead into it */
+	uint32_t *missing;       /* by node: links into it from nodes that are not placed yet */
 	uint32_t count;          /* nodes placed */
 	uint32_t *placed;        /* node by position */
 };
@@ -32,24 +34,17 @@ compare_links(const void *left, const void *right)
 	uint32_t rank_a = sorting->nodes[a->to]->rank, rank_b = sorting->nodes[b->to]->rank;
 	if (rank_a != rank_b)
 		return rank_a < rank_b ? -1 : 1;
-	/* Two sinks of one node. */
+	/* Two sinks of one node, or two outputs that lead to one. */
 	uint32_t stream_a = sorting->nodes[a->to]->operator.stream, stream_b = sorting->nodes[b->to]->operator.stream;
-	return stream_a < stream_b ? -1 : stream_a > stream_b;
+	if (stream_a != stream_b)
+		return stream_a < stream_b ? -1 : 1;
+	return a->output != b->output ? (a->output < b->output ? -1 : 1) : (a->input > b->input) - (a->input < b->input);
 }
 
 static int
 is_sink(const plan_node *node)
 {
 	return node->operator.kind == OPERATOR_SINK || node->operator.kind == OPERATOR_DEAD_LETTERS;
-}
-
-static uint32_t
-inputs_of(const planner *p, uint32_t node)
-{
-	uint32_t count = 0;
-	for (uint32_t i = 0; i < p->link_count; i++)
-		count += p->links[i].to == node;
-	return count;
 }
 
 static void
@@ -59,7 +54,8 @@ place(struct ordering *o, uint32_t node)
 	o->placed[o->count++] = node;
 }
 
-/* Depth first, so that what runs in one task stands together. A sink with several inputs comes behind all trees. */
+/* Depth first, so that what runs in one task stands together. What has several inputs comes behind the last of them, a sink
+ * with several behind all trees. */
 static void
 place_tree(struct ordering *o, uint32_t root)
 {
@@ -73,7 +69,7 @@ place_tree(struct ordering *o, uint32_t root)
 		place(o, node);
 		for (uint32_t i = end; i > begin; i--) {
 			uint32_t child = o->links[i - 1]->to;
-			if (!is_sink(o->p->nodes[child]) || inputs_of(o->p, child) == 1)
+			if (--o->missing[child] == 0 && !(is_sink(o->p->nodes[child]) && o->shared[child]))
 				stack[depth++] = child;
 		}
 	}
@@ -85,10 +81,14 @@ sort_links(planner *p, struct ordering *o)
 	o->links = planner_allocate(p, (p->link_count + 1) * sizeof(*o->links));
 	o->first = planner_allocate(p, (p->node_count + 2) * sizeof(*o->first));
 	o->placed = planner_allocate(p, (p->node_count + 1) * sizeof(*o->placed));
+	o->missing = planner_allocate(p, (p->node_count + 1) * sizeof(*o->missing));
+	o->shared = planner_allocate(p, p->node_count + 1);
 	if (p->failed)
 		return 0;
-	for (uint32_t i = 0; i < p->link_count; i++)
+	for (uint32_t i = 0; i < p->link_count; i++) {
 		o->links[i] = &p->links[i];
+		o->shared[p->links[i].to] = o->missing[p->links[i].to]++ != 0;
+	}
 	sorting = p;
 	qsort(o->links, p->link_count, sizeof(*o->links), compare_links);
 	sorting = NULL;
@@ -108,7 +108,7 @@ place_all(struct ordering *o)
 		if (p->source_nodes[i] != PLAN_NONE)
 			place_tree(o, p->source_nodes[i]);
 	for (uint32_t i = 0; i < p->plan->stream_count; i++)
-		if (p->sink_nodes[i] != PLAN_NONE && inputs_of(p, p->sink_nodes[i]) > 1)
+		if (p->sink_nodes[i] != PLAN_NONE && o->shared[p->sink_nodes[i]])
 			place(o, p->sink_nodes[i]);
 	if (p->dead_letters != NULL && p->sink_nodes[p->dead_letter_stream] != PLAN_NONE) {
 		p->plan->dead_letters = o->count;
@@ -194,7 +194,9 @@ plan_order(planner *p)
 		uint32_t node = o.placed[i];
 		for (uint32_t k = o.first[node]; k < o.first[node + 1]; k++)
 			pl->edges[pl->edge_count++] = (plan_edge){ .from = i,
+													   .output = o.links[k]->output,
 													   .to = p->nodes[o.links[k]->to]->number,
+													   .input = o.links[k]->input,
 													   .partitioning = o.links[k]->partitioning };
 	}
 	name_operators(p, o.placed);

@@ -4,15 +4,16 @@
 #include "expr/expression.h"
 #include "graph/planner.h"
 
-/* Marks in needs[input fields] what an operator needs of its input, given what is needed of its output. */
+/* Marks in needs[input fields] what an operator needs of one input, given what is needed of its output. */
 static void
-needs_of_function(const plan_operator *o, const flow_schema *input, const uint8_t *output_needs, uint8_t *needs)
+needs_of_function(const plan_operator *o, uint32_t number, const flow_schema *input, const uint8_t *output_needs,
+				  uint8_t *needs)
 {
-	const uint8_t *reads = o->function.reads[0];
+	const uint8_t *reads = o->function.reads[number];
 	for (uint32_t i = 0; i < input->field_count; i++)
 		needs[i] |= reads == NULL || reads[i] != 0;
 	const flow_schema *output = o->schema[0];
-	for (uint32_t i = 0; o->function.passes != NULL && output != NULL && i < output->field_count; i++)
+	for (uint32_t i = 0; number == 0 && o->function.passes != NULL && output != NULL && i < output->field_count; i++)
 		if (output_needs[i] && o->function.passes[i] >= 0)
 			needs[o->function.passes[i]] = 1;
 }
@@ -37,12 +38,13 @@ keeps_whole_records(const plan_operator *o)
 }
 
 static void
-add_needs(const plan_operator *o, const flow_schema *input, const uint8_t *output_needs, uint8_t *needs)
+add_needs(const plan_operator *o, const plan_edge *edge, const flow_schema *input, const uint8_t *output_needs,
+		  uint8_t *needs)
 {
 	if (keeps_whole_records(o))
 		memset(needs, 1, input->field_count);
-	else if (o->kind == OPERATOR_FUNCTION)
-		needs_of_function(o, input, output_needs, needs);
+	else if (o->kind == OPERATOR_FUNCTION || o->kind == OPERATOR_TRANSFORMER)
+		needs_of_function(o, edge->input, input, output_needs, needs);
 	else
 		needs_of_expressions(o, output_needs, needs, input->field_count);
 }
@@ -77,8 +79,11 @@ plan_projection(planner *p)
 	/* Edges are in the order of the operators that they leave, so backwards everything behind an operator is done
 	 * before it. */
 	for (uint32_t i = pl->edge_count; i > 0 && !p->failed; i--) {
+		/* Fields are followed through the first output; what a second one gives the function computes from what it reads. */
 		const plan_edge *edge = &pl->edges[i - 1];
-		add_needs(&pl->operators[edge->to], pl->operators[edge->from].schema[0], needs[edge->to], needs[edge->from]);
+		if (edge->output == 0)
+			add_needs(&pl->operators[edge->to], edge, pl->operators[edge->from].schema[0], needs[edge->to],
+					  needs[edge->from]);
 	}
 	for (uint32_t i = 0; i < pl->operator_count && !p->failed; i++) {
 		const plan_operator *o = &pl->operators[i];

@@ -93,7 +93,9 @@ plan_bind_sink(planner *p, plan_step *step, const plan_cursor *at)
 	}
 	if (at->kind == FLOW_STREAM_BROADCAST) {
 		problem_at(p->problems, written->to_place,
-				   "a broadcast stream cannot be written: each record would be written by every task");
+				   "%s is broadcast, and a broadcast stream cannot be written: each record would be written by every task; "
+				   "write what is in front of it",
+				   planner_origin_name(p, &written->origins[0]));
 		return 0;
 	}
 	if (p->dead_letters != NULL && index == p->dead_letter_stream) {
@@ -110,7 +112,7 @@ plan_bind_sink(planner *p, plan_step *step, const plan_cursor *at)
 	o->schema[0] = at->schema;
 	o->key_schema[0] = stream->key_schema;
 	o->stream_kind[0] = at->kind;
-	planner_add_link(p, at->node, number, at->partitioning, written->to_place);
+	planner_add_link(p, at, number, 0, written->to_place);
 	return !p->failed;
 }
 

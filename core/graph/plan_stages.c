@@ -78,7 +78,7 @@ place_behind(struct cutting *c, plan_operator *o, plan_edge *edge)
 	uint32_t tasks = tasks_behind(pl, edge->partitioning, tasks_before), limit = writer_limit(pl, o);
 	if (tasks > limit) {
 		tasks = limit;
-		edge->partitioning = narrowed(edge->partitioning, before->stream_kind[0], tasks);
+		edge->partitioning = narrowed(edge->partitioning, before->stream_kind[edge->output], tasks);
 	}
 	int forward = edge->partitioning == EDGE_FORWARD;
 	int one_to_one = tasks == 1 && tasks_before == 1;
@@ -104,10 +104,31 @@ place_shared_sink(struct cutting *c, plan_operator *o)
 		if (edge->to != o->index)
 			continue;
 		edge->exchange = 1;
-		edge->partitioning = narrowed(edge->partitioning, pl->operators[edge->from].stream_kind[0], tasks);
+		edge->partitioning = narrowed(edge->partitioning, pl->operators[edge->from].stream_kind[edge->output], tasks);
 		keyed &= edge->partitioning == EDGE_KEY;
 	}
 	open_stage(c, o, tasks)->keyed = (uint32_t)keyed;
+}
+
+/* A merge, or a function of two inputs: tasks of their own, as many as the widest of what comes in has. Where records come as
+ * they are, a task before it has one task here, so that the order of its records stays. */
+static void
+place_joined(struct cutting *c, plan_operator *o)
+{
+	plan *pl = c->plan;
+	uint32_t tasks = 1, keyed = 0;
+	for (uint32_t i = 0; i < pl->edge_count; i++) {
+		plan_edge *edge = &pl->edges[i];
+		if (edge->to != o->index)
+			continue;
+		const plan_operator *before = &pl->operators[edge->from];
+		uint32_t wanted = tasks_behind(pl, edge->partitioning, pl->stages[before->stage].task_count);
+		edge->exchange = 1;
+		if (edge->partitioning != EDGE_BROADCAST && wanted > tasks)
+			tasks = wanted;
+		keyed |= edge->partitioning == EDGE_KEY || before->stream_kind[edge->output] == FLOW_STREAM_KEYED;
+	}
+	open_stage(c, o, tasks)->keyed = keyed;
 }
 
 static void
@@ -162,8 +183,10 @@ plan_stages(planner *p)
 			open_stage(&c, o, source_tasks(pl, o));
 		else if (o->kind == OPERATOR_DEAD_LETTERS)
 			open_stage(&c, o, 1);
-		else if (c.edge_into[i] == PLAN_NONE)
+		else if (c.edge_into[i] == PLAN_NONE && o->kind == OPERATOR_SINK)
 			place_shared_sink(&c, o);
+		else if (c.edge_into[i] == PLAN_NONE)
+			place_joined(&c, o);
 		else
 			place_behind(&c, o, &pl->edges[c.edge_into[i]]);
 	}

@@ -154,11 +154,26 @@ step_names_table(const plan_step *step, const char *table)
 
 /* Does the step take its records, through others, from `origin`? */
 static int
-comes_from(const planner *p, size_t step, size_t origin)
+comes_from(planner *p, size_t step, size_t origin)
 {
-	while (step != GRAPH_NONE && step != origin)
-		step = p->graph->steps[step]->from_step;
-	return step == origin;
+	size_t count = p->graph->step_count, used = 0;
+	uint8_t *seen = planner_allocate(p, count + 1);
+	size_t *stack = planner_allocate(p, (count + 1) * sizeof(*stack));
+	if (p->failed)
+		return 0;
+	seen[step] = 1;
+	stack[used++] = step;
+	while (used != 0) {
+		const graph_step *at = p->graph->steps[stack[--used]];
+		for (size_t i = 0; i <= at->origin_count; i++) {
+			const graph_origin *from = i < at->origin_count ? &at->origins[i] : at->second;
+			if (from == NULL || from->step == GRAPH_NONE || seen[from->step])
+				continue;
+			seen[from->step] = 1;
+			stack[used++] = from->step;
+		}
+	}
+	return seen[origin];
 }
 
 static void

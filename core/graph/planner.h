@@ -20,15 +20,16 @@ typedef struct plan_node {
 	const char *given_name; /* by the user, or NULL */
 	const char *base_name;  /* what a name is made of where none is given */
 	size_t step;            /* GRAPH_NONE: a source, sink or the dead letters */
-	uint32_t rank;          /* within the step: event time 0, key 1, function 2 */
+	uint32_t rank;          /* within the step: merge and event time 0, key 1, function 2 */
 	uint32_t number;        /* in the plan, once ordered */
-	uint32_t input_link;    /* sinks may have several, all others at most this one; PLAN_NONE: none */
+	uint32_t input_link;    /* the last one: sinks, merges and functions of two inputs have several; PLAN_NONE: none */
 	uint32_t output_count;  /* links that leave it */
 	const char *key_text;   /* of the records that leave it, as written */
 } plan_node;
 
 typedef struct plan_link {
 	uint32_t from, to; /* nodes */
+	uint32_t output, input; /* of them: 0 or 1 */
 	uint32_t partitioning;
 	const setting *place;
 } plan_link;
@@ -36,6 +37,7 @@ typedef struct plan_link {
 /* Where the records of a step can be taken from. */
 typedef struct plan_cursor {
 	uint32_t node;
+	uint32_t output;           /* of the node */
 	uint32_t partitioning;     /* of the edge that is still to be made */
 	uint32_t kind;             /* FLOW_STREAM_* */
 	const flow_schema *schema; /* NULL: no records come out */
@@ -55,8 +57,9 @@ typedef struct plan_step {
 	uint32_t late;
 	uint32_t state;        /* STEP_* */
 	const char *waits_for; /* table without a schema yet */
-	plan_cursor out;
-	uint32_t consumers;
+	plan_cursor out[2];    /* by output */
+	uint32_t ends;         /* all that it takes records from ends */
+	int swapped;           /* its second input is the function's input 0 */
 } plan_step;
 
 typedef struct plan_table_work {
@@ -145,12 +148,26 @@ void plan_tables_check(planner *p); /* what holds for tables once all is bound *
 void plan_bind(planner *p);           /* plan_bind.c: steps to nodes and links */
 void plan_report_waiting(planner *p); /* plan_tables.c: steps that wait for tables which nobody writes */
 int plan_bind_key(planner *p, plan_step *step, plan_cursor *at); /* plan_key.c */
-int plan_bind_event_time(planner *p, plan_step *step, plan_cursor *at, const flow_function_plan *function);
+/* `inputs`: where the function's `count` inputs come from. */
+int plan_bind_event_time(planner *p, plan_step *step, plan_cursor *inputs, uint32_t count, const flow_function_plan *function);
 int plan_bind_sink(planner *p, plan_step *step, const plan_cursor *at); /* plan_sink.c */
 void plan_bind_dead_letters(planner *p);
 
 uint32_t planner_add_node(planner *p, uint32_t kind, size_t step, uint32_t rank, const setting *place);
-void planner_add_link(planner *p, uint32_t from, uint32_t to, uint32_t partitioning, const setting *place);
+/* From where a cursor stands to an input of a node. */
+void planner_add_link(planner *p, const plan_cursor *from, uint32_t to, uint32_t input, const setting *place);
+
+/* plan_inputs.c: STEP_*; STEP_WAITING: a step before is not bound yet. Several origins get a merge node. */
+uint32_t planner_first_input(planner *p, const plan_step *step, plan_cursor *at);
+uint32_t planner_second_input(planner *p, const plan_step *step, plan_cursor *at);
+/* Whether two streams can be the inputs of one function; 0: reported. */
+int planner_check_pair(planner *p, const plan_step *step, const plan_cursor *first, const plan_cursor *second);
+uint32_t planner_input_ends(const planner *p, const plan_step *step, uint32_t input);
+/* "input 'flights'", "step 'delayed' (late.conf:12)": for messages. */
+const char *planner_origin_name(planner *p, const graph_origin *origin);
+/* plan_function.c: what a function says about itself in bind is not believed unseen. 0: reported. */
+int plan_check_function(planner *p, const plan_step *step, const flow_function_plan *function, const plan_cursor *inputs,
+						uint32_t count);
 
 void plan_order(planner *p);      /* plan_order.c: nodes to operators and edges, with names */
 void plan_identify(planner *p);   /* plan_identity.c: id, state ids */

@@ -23,7 +23,7 @@ run_check(arguments *given)
 	session s;
 	int exit_code = session_open(&s, given);
 	if (exit_code == EXIT_DONE) {
-		if (session_load(&s, given, FILES_MOST) == EXIT_DONE || config_root(s.config, "application") != NULL)
+		if (session_load(&s, given, FILES_MOST) == EXIT_DONE || (s.config != NULL && config_root(s.config, "application") != NULL))
 			session_plan(&s, PLAN_OFFLINE);
 		if (s.config != NULL)
 			problems_warn(s.problems, transfers_report_idle(s.config));
@@ -134,7 +134,8 @@ const command check_command = {
 	.least = 1,
 	.most = FILES_MOST,
 	.summary = "Say everything that is wrong with a configuration file.",
-	.doc = "Opens nothing outside of this process. Each line: file:line: path: what is wrong, did you mean ...",
+	.doc = "Opens nothing outside of this process. Each line: file:line: path: what is wrong, did you mean ...\n"
+	       "One of the files may be an application plugin (NAME.so); the others configure it.",
 	.options = check_options,
 	.run = run_check,
 };
@@ -145,6 +146,7 @@ const command plan_command = {
 	.least = 1,
 	.most = FILES_MOST,
 	.summary = "Show what would run: streams, stages, operators with their types, delivery.",
+	.doc = "One of the files may be an application plugin (NAME.so); the others configure it.",
 	.options = plan_options,
 	.run = run_plan,
 };

@@ -128,6 +128,8 @@ run_run(arguments *given)
 	if (exit_code == EXIT_DONE) {
 		if (session_load(&s, given, FILES_MOST) == EXIT_DONE && transfers_report_idle(s.config) == NULL)
 			session_plan(&s, 0);
+		if (s.plan != NULL)
+			runtime_check(s.plan, s.problems);
 		exit_code = session_report(&s, given);
 		if (exit_code == EXIT_DONE && s.plan == NULL)
 			exit_code = EXIT_CONFIGURATION;
@@ -160,7 +162,8 @@ const command run_command = {
 	.least = 1,
 	.most = FILES_MOST,
 	.summary = "Run the application of a configuration file.",
-	.doc = "Later files override earlier ones. An interrupted run goes on where its last checkpoint is; a finished one starts anew.\n"
+	.doc = "Later files override earlier ones; one of them may be an application plugin (NAME.so).\n"
+	       "An interrupted run goes on where its last checkpoint is; a finished one starts anew.\n"
 	       "SIGINT or SIGTERM: what is under way is finished, a checkpoint is made, and the run ends; a second one ends it at once.",
 	.options = run_options,
 	.run = run_run,

@@ -33,6 +33,28 @@ session_open(session *s, arguments *given)
 	return EXIT_PLUGIN;
 }
 
+static int
+is_plugin(const char *file)
+{
+	size_t length = strlen(file);
+	return length > 3 && strcmp(file + length - 3, ".so") == 0;
+}
+
+static int
+load_operand(session *s, const char *file)
+{
+	if (!is_plugin(file))
+		return config_load(s->config, file);
+	if (s->application == NULL) {
+		s->application = file;
+		return 1;
+	}
+	problem *p = problems_add(s->problems, NULL, 0, "application", "there are two applications: %s and %s", s->application, file);
+	if (p != NULL)
+		p->place = file;
+	return 0;
+}
+
 int
 session_load(session *s, arguments *given, size_t most)
 {
@@ -42,7 +64,7 @@ session_load(session *s, arguments *given, size_t most)
 		return no_memory();
 	int good = 1;
 	for (size_t i = 0; i < most && i < arguments_count(given); i++)
-		good &= config_load(s->config, arguments_operand(given, i));
+		good &= load_operand(s, arguments_operand(given, i));
 	for (size_t i = 0; assignments[i] != NULL; i++)
 		good &= config_set_command(s->config, assignments[i]);
 	good &= transfers_check(s->config);
@@ -59,7 +81,8 @@ has_links(const config *c)
 int
 session_plan(session *s, uint32_t flags)
 {
-	s->graph = graph_from_config(s->config, s->registry);
+	s->graph = s->application != NULL ? graph_from_plugin(s->config, s->registry, s->application)
+	                                  : graph_from_config(s->config, s->registry);
 	if (s->graph == NULL) {
 		if ((flags & PLAN_OFFLINE) != 0 && has_links(s->config))
 			return EXIT_DONE;

@@ -18,13 +18,15 @@ typedef struct session {
 	problems *problems;
 	config *config;
 	registry *registry;
+	const char *application; /* file of an application plugin among the operands, or NULL */
 	graph *graph;
 	plan *plan;
 } session;
 
 /* Finds the plugins. Returns an EXIT_* code; on another than EXIT_DONE it has said why. session_close is due in any case. */
 int session_open(session *s, arguments *given);
-/* Loads the files of `most` operands, and --set. What is wrong is in the problems. */
+/* Loads the files of `most` operands, and --set. One of them may be an application plugin (NAME.so). What is wrong is in the
+ * problems. */
 int session_load(session *s, arguments *given, size_t most);
 /* Reads the application and plans it. What is wrong is in the problems. */
 int session_plan(session *s, uint32_t flags);

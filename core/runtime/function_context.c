@@ -192,6 +192,12 @@ context_each(flow_context *context, flow_status (*visit)(void *self, const flow_
 	return task_state_each_key(self->state, self->key_schema, visit_keys, self, error);
 }
 
+static void *
+context_shared(flow_context *context)
+{
+	return of(context)->n->task->shared;
+}
+
 const flow_context_ops function_context_ops = {
 	.struct_size = FLOW_SIZEOF(flow_context_ops),
 	.slots = context_slots,
@@ -206,4 +212,5 @@ const flow_context_ops function_context_ops = {
 	.table = context_table,
 	.scratch = context_scratch,
 	.apply_to_all_partitions = context_each,
+	.shared = context_shared,
 };

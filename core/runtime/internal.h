@@ -232,12 +232,14 @@ struct task {
 	uint32_t outbox_count;
 	dead_letter_outbox *dead_letters; /* NULL: none */
 	flow_error error;
+	void *shared;      /* the context of the application's functions */
 	uint64_t epoch;    /* last that was reported */
 	uint32_t held;     /* items in outboxes and sinks that wait for room */
 	uint32_t ended_channels;
 	uint32_t ended_nodes;
 	uint32_t current_port; /* of the channel whose item is being processed; for what is counted by inflow */
 	uint8_t opened, closed, ended, failed;
+	uint8_t has_shared; /* the application's context was made */
 	int64_t now;       /* monotonic, at the start of the step */
 	int64_t deadline;  /* next time that something is due without anybody calling */
 	_Atomic(task_report *) report;    /* to the control thread */
@@ -404,7 +406,7 @@ flow_status gather_flush(outbox *o, outbox_target *target);
 void *channel_take(channel *c); /* consumer: next item or NULL */
 
 /* drivers */
-extern const node_driver source_driver, sink_driver, function_driver, key_by_driver, event_time_driver;
+extern const node_driver source_driver, sink_driver, function_driver, key_by_driver, event_time_driver, merge_driver;
 flow_status source_attach(node *n, flow_error *error); /* [main] opens the source and assigns partitions; before open */
 void source_detach(node *n);                           /* [main] */
 int source_step(node *n);                              /* reads and decodes once: STEP_* */

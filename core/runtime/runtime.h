@@ -52,6 +52,8 @@ typedef struct runtime_status_report {
 	uint32_t operator_count;
 } runtime_status_report;
 
+/* Adds what the plan asks for and the runtime cannot do yet; due before runtime_create. */
+void runtime_check(const plan *p, problems *list);
 flow_status runtime_create(const runtime_request *request, runtime **run, flow_error *error);
 /* Blocks until the end. *outcome is RUN_*; the error names stage, stream, partition and record. */
 flow_status runtime_run(runtime *run, uint32_t *outcome, flow_error *error);

@@ -273,7 +273,16 @@ note_end(task *t)
 static flow_status
 open_nodes(task *t)
 {
+	const plan *p = t->topology->run->plan;
 	t->opened = 1;
+	if (p->context_init != NULL) {
+		flow_status status = p->context_init(&t->shared, &t->error);
+		if (status < 0) {
+			error_prefix(&t->error, "the context of the application");
+			return status;
+		}
+		t->has_shared = 1;
+	}
 	for (uint32_t i = 0; i < t->node_count; i++) {
 		node *n = &t->nodes[i];
 		flow_status status = n->driver->open == NULL ? FLOW_OK : n->driver->open(n);
@@ -351,4 +360,8 @@ task_close(task *t)
 	for (uint32_t i = t->node_count; i-- > 0;)
 		if (t->nodes[i].driver->close != NULL)
 			t->nodes[i].driver->close(&t->nodes[i]);
+	const plan *p = t->topology->run->plan;
+	if (t->has_shared && p->context_close != NULL)
+		p->context_close(t->shared);
+	t->has_shared = 0;
 }

@@ -15,7 +15,10 @@ driver_of(uint32_t kind)
 	case OPERATOR_SOURCE:
 		return &source_driver;
 	case OPERATOR_FUNCTION:
+	case OPERATOR_TRANSFORMER:
 		return &function_driver;
+	case OPERATOR_MERGE:
+		return &merge_driver;
 	case OPERATOR_KEY_BY:
 		return &key_by_driver;
 	case OPERATOR_EVENT_TIME:

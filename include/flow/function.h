@@ -186,6 +186,9 @@ typedef struct flow_context_ops {
 	flow_status (*apply_to_all_partitions)(flow_context *context,
 	                                       flow_status (*visit)(void *self, const flow_batch *keys, flow_error *error),
 	                                       void *self, flow_error *error);
+	/* [task] What the application's functions share in this task (flow_graph_ops.set_context), or NULL: there is none. Valid until
+	 * close has returned. */
+	void *(*shared)(flow_context *context);
 } flow_context_ops;
 
 struct flow_context {

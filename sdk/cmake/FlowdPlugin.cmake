@@ -21,6 +21,7 @@ function(flowd_add_plugin name)
 		LIBRARY_OUTPUT_DIRECTORY ${plugin_OUTPUT_DIRECTORY} LINK_DEPENDS ${FLOWD_PLUGIN_MAP}
 		C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 	target_link_libraries(${target} PRIVATE flow_sdk ${plugin_LIBRARIES})
+	target_compile_options(${target} PRIVATE -fmacro-prefix-map=${CMAKE_CURRENT_SOURCE_DIR}/=) # FLOW_HERE: app.c:31
 	target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL -Wl,--version-script=${FLOWD_PLUGIN_MAP})
 	if(NOT FLOWD_SANITIZE MATCHES "address|thread") # the sanitizers' runtime is in the executable
 		target_link_options(${target} PRIVATE -Wl,-z,defs)

@@ -93,10 +93,10 @@ static void
 given_steps_that_do_nothing_or_are_no_groups_when_read_then_it_is_said(void **state)
 {
 	expect(state,
-		   FLOW("{ from = \"a\"; },\n\"where\",\n{ name = 5; from = [\"a\"]; to = true; key_by = 7; shuffle = 1; }"),
+		   FLOW("{ from = \"a\"; },\n\"where\",\n{ name = 5; from = [1]; to = true; key_by = 7; shuffle = 1; }"),
 		   "flowd.conf:6: application.flow[0]: the step does nothing: give it a function, key_by or to\n"
 		   "flowd.conf:7: application.flow[1]: expected group, found string\n"
-		   "flowd.conf:8: application.flow[2].from: expected string, found array\n"
+		   "flowd.conf:8: application.flow[2].from[0]: expected string, found integer\n"
 		   "flowd.conf:8: application.flow[2].key_by: expected string or list of strings, found integer\n"
 		   "flowd.conf:8: application.flow[2].name: expected string, found integer\n"
 		   "flowd.conf:8: application.flow[2].shuffle: expected boolean, found integer\n"

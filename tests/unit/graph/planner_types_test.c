@@ -53,8 +53,8 @@ given_functions_that_a_step_cannot_hold_when_bound_then_it_is_said_why(void **st
 		FLOW("{ from = \"a\"; pair = true; to = \"o\"; },\n{ from = \"a\"; split = true; to = \"o\"; },\n"
 			 "{ from = \"a\"; keyed_only = true; to = \"o\"; },\n{ from = \"a\"; sloppy = true; to = \"o\"; },\n"
 			 "{ from = \"a\"; timed = true; to = \"o\"; }"),
-		"flowd.conf:9: application.flow[0]: 'pair' takes two inputs; a step has one\n"
-		"flowd.conf:10: application.flow[1]: 'split' gives two outputs; a step has one\n"
+		"flowd.conf:9: application.flow[0]: 'pair' takes two inputs; name the second one: connect = \"...\"\n"
+		"flowd.conf:10: application.flow[1]: plugin error: 'split' has the shape of two outputs, but describes one\n"
 		"flowd.conf:11: application.flow[2]: 'keyed_only' needs a keyed stream: put key_by = \"...\" in front of it\n"
 		"flowd.conf:12: application.flow[3]: plugin error: 'sloppy' passes on a field that its input does not have\n"
 		"flowd.conf:13: application.flow[4]: 'timed' works by event time, but its records have none: name the field "
@@ -79,9 +79,8 @@ given_state_without_name_or_key_when_bound_then_it_is_refused(void **state)
 		   FLOW("{ from = \"a\"; key_by = \"x\"; },\n{ aggregate: { n = \"count(*)\"; }; to = \"o\"; },\n"
 				"{ name = \"n\"; from = \"b\"; aggregate: { n = \"count(*)\"; }; to = \"o\"; }"),
 		   "flowd.conf:10: application.flow[1].name: is missing: the step keeps state under its name\n"
-		   "flowd.conf:11: application.flow[2]: 'aggregate' keeps state for each key: put key_by = \"...\" (or global "
-		   "= true) in "
-		   "front of it\n");
+		   "flowd.conf:11: application.flow[2]: 'aggregate' keeps state for each key, 'count', and input 'b' is non_keyed: put "
+		   "key_by = \"...\" (or global = true) in front of it\n");
 }
 
 /* --- partitionings: each pair of the table that is no way --- */
@@ -90,7 +89,7 @@ static void
 given_a_global_stream_when_made_global_then_it_is_refused(void **state)
 {
 	expect(state, FLOW("{ from = \"a\"; global = true; },\n{ global = true; to = \"o\"; }"),
-		   "flowd.conf:10: application.flow[1].global: the stream is global already\n");
+		   "flowd.conf:10: application.flow[1].global: the step at flowd.conf:9 is global already; take this away\n");
 }
 
 static void
@@ -102,16 +101,18 @@ given_a_broadcast_stream_when_partitioned_processed_or_written_then_it_is_refuse
 			 "{ from = \"all\"; key_by = \"x\"; to = \"o\"; },\n{ from = \"all\"; global = true; to = \"o\"; },\n"
 			 "{ from = \"all\"; broadcast = true; to = \"o\"; },\n{ from = \"all\"; where = \"x > 1\"; to = \"o\"; },\n"
 			 "{ from = \"all\"; to = \"o\"; }"),
-		"flowd.conf:10: application.flow[1].shuffle: a broadcast stream cannot be partitioned again\n"
-		"flowd.conf:11: application.flow[2].key_by: a broadcast stream cannot be partitioned again\n"
-		"flowd.conf:12: application.flow[3].global: a broadcast stream cannot be partitioned again\n"
-		"flowd.conf:13: application.flow[4].broadcast: a broadcast stream cannot be partitioned again\n"
+		"flowd.conf:10: application.flow[1].shuffle: step 'all' (flowd.conf:9) is broadcast, and a "
+		"broadcast stream cannot be partitioned again; partition what is in front of it\n"
+		"flowd.conf:11: application.flow[2].key_by: step 'all' (flowd.conf:9) is broadcast, and a "
+		"broadcast stream cannot be partitioned again; partition what is in front of it\n"
+		"flowd.conf:12: application.flow[3].global: step 'all' (flowd.conf:9) is broadcast, and a "
+		"broadcast stream cannot be partitioned again; partition what is in front of it\n"
+		"flowd.conf:13: application.flow[4].broadcast: step 'all' (flowd.conf:9) is broadcast, and a "
+		"broadcast stream cannot be partitioned again; partition what is in front of it\n"
 		"flowd.conf:14: application.flow[5]: a broadcast stream can only be one side of a function with two inputs; "
-		"'where' has "
-		"one\n"
-		"flowd.conf:15: application.flow[6].to: a broadcast stream cannot be written: each record would be written by "
-		"every "
-		"task\n");
+		"'where' has one: step 'all' (flowd.conf:9) is broadcast, so connect it to another stream\n"
+		"flowd.conf:15: application.flow[6].to: step 'all' (flowd.conf:9) is broadcast, and a broadcast stream cannot be "
+		"written: each record would be written by every task; write what is in front of it\n");
 }
 
 static void
