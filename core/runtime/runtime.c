@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "plugin/host_services.h"
 #include "runtime/internal.h"
 
 #define DEFAULT_MEMORY ((int64_t)256 * 1024 * 1024)
@@ -76,7 +77,8 @@ runtime_destroy(runtime *run)
 void
 runtime_stop(runtime *run)
 {
-	atomic_fetch_add(&run->stops, 1);
+	if (atomic_fetch_add(&run->stops, 1) != 0)
+		host_services_cancel(1); /* calls that block come back soon */
 	atomic_store(&run->control_signal, 1);
 	signal_wake(&run->control_signal);
 }
@@ -230,6 +232,7 @@ run_attempts(runtime *run, flow_error *error)
 flow_status
 runtime_run(runtime *run, uint32_t *outcome, flow_error *error)
 {
+	host_services_cancel(0);
 	flow_error own = { 0 };
 	flow_error *to = error == NULL ? &own : error;
 	int use_virtual = run->request.deterministic && !clock_is_virtual();

@@ -30,6 +30,8 @@ typedef struct sink_self {
 	flow_value *cells;
 	uint32_t capacity;        /* rows that these have room for */
 	uint64_t last_size;       /* of the last encoded batch: what to reserve for the next */
+	flow_status *row_statuses; /* of one write */
+	uint32_t row_status_capacity;
 	held_write *held;
 	uint32_t held_count, held_capacity;
 	uint32_t retries;

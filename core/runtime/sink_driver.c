@@ -67,6 +67,7 @@ sink_detach(node *n)
 	for (uint32_t i = 0; i < self->held_count; i++)
 		batch_release(self->held[i].batch);
 	memory_release(self->held);
+	memory_release(self->row_statuses);
 	if (self->writer != NULL)
 		self->ops->writer_close(self->writer);
 	memory_release(self);
@@ -120,17 +121,27 @@ write_failed(sink_self *self, flow_status status)
 	return FLOW_AGAIN;
 }
 
+static flow_status
+reserve_row_statuses(sink_self *self, uint32_t rows)
+{
+	if (rows <= self->row_status_capacity)
+		return FLOW_OK;
+	flow_status *statuses = memory_reallocate(self->row_statuses, rows * sizeof(*statuses));
+	if (statuses == NULL)
+		return FLOW_E_MEMORY;
+	self->row_statuses = statuses;
+	self->row_status_capacity = rows;
+	return FLOW_OK;
+}
+
 /* Writes from row *first on; FLOW_AGAIN: not all, *first is the next. */
 static flow_status
 write_rows(sink_self *self, const flow_batch *batch, uint32_t *first)
 {
 	task *t = self->n->task;
-	flow_status *statuses = NULL;
-	if ((batch->flags & FLOW_BATCH_STREAM) == 0) {
-		statuses = memory_allocate(batch->selected_count * sizeof(*statuses));
-		if (statuses == NULL)
-			return FLOW_E_MEMORY;
-	}
+	if (reserve_row_statuses(self, batch->selected_count) != FLOW_OK)
+		return FLOW_E_MEMORY;
+	flow_status *statuses = (batch->flags & FLOW_BATCH_STREAM) == 0 ? self->row_statuses : NULL;
 	flow_status status = FLOW_OK;
 	while (status == FLOW_OK && *first < batch->selected_count) {
 		uint32_t accepted = 0;
@@ -148,7 +159,6 @@ write_rows(sink_self *self, const flow_batch *batch, uint32_t *first)
 		if (status == FLOW_OK && accepted == 0)
 			status = FLOW_AGAIN;
 	}
-	memory_release(statuses);
 	if (status == FLOW_AGAIN && *first < batch->selected_count)
 		self->n->deadline = t->now + AGAIN_MOST;
 	return status < 0 ? write_failed(self, status) : *first == batch->selected_count ? FLOW_OK : status;

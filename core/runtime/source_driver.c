@@ -287,8 +287,10 @@ source_emit(source_self *self, const flow_batch *batch)
 	if (limit == 0)
 		return node_emit(n, 0, batch);
 	uint64_t before = atomic_fetch_add(&t->inputs[n->op->stream].taken, batch->selected_count);
-	if (before + batch->selected_count >= limit)
+	if (before + batch->selected_count >= limit) {
 		self->limited = 1;
+		workers_wake(t); /* other sources of this input are done too */
+	}
 	if (before >= limit)
 		return FLOW_OK;
 	if (before + batch->selected_count <= limit)
@@ -449,7 +451,8 @@ static int
 is_finished(const source_self *self)
 {
 	topology *t = self->n->task->topology;
-	if (self->limited)
+	uint64_t limit = t->run->request.limit;
+	if (limit != 0 && atomic_load_explicit(&t->inputs[self->n->op->stream].taken, memory_order_relaxed) >= limit)
 		return 1;
 	if (self->live != 0)
 		return 0;
