@@ -24,6 +24,8 @@ void batch_pool_destroy(batch_pool *pool); /* all batches of it are released */
 int batch_pool_pressed(const batch_pool *pool);
 uint64_t batch_pool_used(const batch_pool *pool);
 uint64_t batch_pool_peak(const batch_pool *pool);
+/* From now on memory that comes back is overwritten: whoever kept a pointer sees garbage (--check-plugins). */
+void batch_pool_overwrite(batch_pool *pool);
 
 /* Called for a builder's reject; NULL: rejections fail with FLOW_E_DECODE. */
 typedef flow_status (*builder_reject)(void *context, flow_builder *builder, const flow_rejection *rejection);

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/batch.h"
 #include "base/memory.h"
@@ -30,6 +31,7 @@ struct free_list {
 
 struct batch_pool {
 	uint64_t limit;
+	int overwrite;
 	atomic_uint_fast64_t used; /* bytes of chunks in somebody's hands */
 	atomic_uint_fast64_t peak;
 	struct free_list classes[CLASS_COUNT];
@@ -78,6 +80,12 @@ uint64_t
 batch_pool_peak(const batch_pool *pool)
 {
 	return atomic_load_explicit(&pool->peak, memory_order_relaxed);
+}
+
+void
+batch_pool_overwrite(batch_pool *pool)
+{
+	pool->overwrite = 1;
 }
 
 static void
@@ -137,6 +145,8 @@ chunk_release(batch_pool *pool, chunk *list)
 		next = c->next;
 		uint64_t total = c->size + sizeof(chunk) + CHUNK_TAIL;
 		atomic_fetch_sub_explicit(&pool->used, total, memory_order_relaxed);
+		if (pool->overwrite)
+			memset(c->data, 0xDB, c->size);
 		if (c->class_index == NOT_POOLED) {
 			memory_release(c);
 			continue;

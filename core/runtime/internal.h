@@ -326,6 +326,9 @@ struct runtime {
 	atomic_int stops;            /* calls of runtime_stop */
 	int64_t epoch_started, epoch_due, drain_started;
 	int epoch_open, epoch_is_last, drain_epoch, restore;
+	/* --check-plugins. */
+	arena *proxies;
+	char violation[1024]; /* the first; under status_lock */
 	/* Status. */
 	pthread_mutex_t status_lock;
 	atomic_uint state;

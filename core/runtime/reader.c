@@ -78,10 +78,12 @@ reader_main(void *argument)
 		if (atomic_compare_exchange_strong(&r->hold, &wanted, HELD))
 			task_wake(r->self->n->task);
 		atomic_store(&r->full, ring_full(&r->items));
-		if (atomic_load(&r->hold) != RUNNING || !atomic_load(&r->allowed) || atomic_load(&r->failed) || ring_full(&r->items))
-			signal_wait(&r->signal, seen, WAIT_MOST);
-		else
+		int allowed = atomic_load(&r->allowed);
+		int can = atomic_load(&r->hold) == RUNNING && !atomic_load(&r->failed) && !ring_full(&r->items);
+		if (can && (source_set_paused(r->self, !allowed) || allowed))
 			read_once(r);
+		if (!can || !allowed)
+			signal_wait(&r->signal, seen, WAIT_MOST);
 	}
 	return NULL;
 }

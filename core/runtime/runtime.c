@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "plugin/host_services.h"
 #include "runtime/internal.h"
+#include "runtime/proxy.h"
 
 #define DEFAULT_MEMORY ((int64_t)256 * 1024 * 1024)
 #define DEFAULT_INTERVAL ((int64_t)10 * 1000 * 1000)
@@ -53,8 +54,12 @@ runtime_create(const runtime_request *request, runtime **made, flow_error *error
 		runtime_destroy(run);
 		return error_set(error, FLOW_E_MEMORY, "out of memory");
 	}
-	*made = run;
-	return FLOW_OK;
+	flow_status status = request->check_plugins ? proxy_install(run, error) : FLOW_OK;
+	if (status == FLOW_OK)
+		*made = run;
+	else
+		runtime_destroy(run);
+	return status;
 }
 
 void
@@ -66,6 +71,7 @@ runtime_destroy(runtime *run)
 	recovery_close(run);
 	arena_destroy(run->recovered_memory);
 	batch_pool_destroy(run->pool);
+	arena_destroy(run->proxies);
 	memory_release(run->status_operators);
 	memory_release(run->state_base);
 	memory_release(run->outputs);
@@ -241,6 +247,8 @@ runtime_run(runtime *run, uint32_t *outcome, flow_error *error)
 	run->started_monotonic = clock_monotonic();
 	run->started = clock_now(); /* last: a status says that the other one is there */
 	flow_status status = run_attempts(run, to);
+	if (status == FLOW_OK)
+		status = proxy_verdict(run, to);
 	if (status < 0)
 		run->outcome = RUN_FAILED;
 	run->ended_monotonic = clock_monotonic();

@@ -61,6 +61,7 @@ typedef struct source_self {
 	uint8_t waiting;    /* nothing to read until somebody wakes the task */
 	uint8_t busy;       /* counted in busy_sources */
 	uint8_t limited;    /* its share of --limit is used up */
+	uint8_t paused;     /* all its partitions, by the thread that calls the source */
 	uint8_t must_list;  /* the set of partitions changed */
 	int64_t read_at;    /* monotonic */
 	int64_t retry_at;
@@ -97,6 +98,8 @@ void reader_allow(reader *r, int allowed);
 int reader_hold(reader *r);
 void reader_go(reader *r);
 
+/* A source that is held back is still called, with its partitions paused. For either thread; 0: it cannot pause. */
+int source_set_paused(source_self *self, int paused);
 /* The rows in the builder as a raw batch, for either thread. */
 flow_status source_finish_raw(source_self *self, flow_builder *raw, flow_batch **batch, flow_error *error);
 

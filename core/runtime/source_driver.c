@@ -224,12 +224,11 @@ higher_priority_is_busy(const source_self *self)
 }
 
 static int
-output_is_drained(const task *t)
+nothing_is_under_way(const topology *t)
 {
-	for (uint32_t i = 0; i < t->outbox_count; i++)
-		for (uint32_t k = 0; k < t->outboxes[i]->target_count; k++)
-			if (!ring_empty(&t->outboxes[i]->targets[k].channel->items))
-				return 0;
+	for (uint32_t i = 0; i < t->channel_count; i++)
+		if (!ring_empty(&t->channels[i].items))
+			return 0;
 	return 1;
 }
 
@@ -245,7 +244,7 @@ may_read(source_self *self)
 	if (higher_priority_is_busy(self))
 		return 0;
 	/* Out of memory budget: what is under way goes first. When nothing is, reading is the only way on. */
-	return !batch_pool_pressed(whole->run->pool) || output_is_drained(t);
+	return !batch_pool_pressed(whole->run->pool) || nothing_is_under_way(whole);
 }
 
 static int
@@ -491,16 +490,42 @@ list_again(source_self *self)
 	return status;
 }
 
+int
+source_set_paused(source_self *self, int paused)
+{
+	if (!FLOW_CAN(self->ops, source_pause))
+		return 0;
+	for (uint32_t i = 0; self->paused != paused && i < self->partition_count; i++)
+		if (self->partitions[i]->mine)
+			self->ops->source_pause(self->source, self->partitions[i]->index, paused);
+	self->paused = (uint8_t)paused;
+	return 1;
+}
+
+/* A source that is held back for long is called all the same: it may have to say that it is still there. */
+static flow_status
+service(source_self *self)
+{
+	const task *t = self->n->task;
+	if (!task_reading_allowed(t) || t->now - self->read_at < SERVICE_INTERVAL || !source_set_paused(self, 1))
+		return FLOW_AGAIN;
+	return read_source(self);
+}
+
 static flow_status
 read_if_allowed(source_self *self)
 {
 	int allowed = may_read(self);
-	if (self->reader != NULL)
-		reader_allow(self->reader, allowed);
 	if (self->n->woken) {
 		self->n->woken = 0;
 		self->waiting = 0;
 	}
+	if (self->reader != NULL)
+		reader_allow(self->reader, allowed);
+	else if (!allowed)
+		return service(self);
+	else if (self->paused)
+		source_set_paused(self, 0);
 	return allowed && !must_wait(self) ? read_source(self) : FLOW_AGAIN;
 }
 

@@ -46,6 +46,7 @@ typedef struct world_stream {
 	int unbounded, blocking;
 	atomic_ullong held_at;
 	atomic_ullong rows_read;
+	atomic_ullong serviced;
 	const flow_waker *wakers[WRITERS];
 	uint32_t waker_count;
 	/* Output. */
@@ -160,6 +161,12 @@ world_rows_read(const char *id)
 	return named(id)->rows_read;
 }
 
+uint64_t
+world_serviced(const char *id)
+{
+	return named(id)->serviced;
+}
+
 /* --- sources -------------------------------------------------------------------------------------------------------- */
 
 struct flow_source {
@@ -170,7 +177,7 @@ struct flow_source {
 	char (*ids)[48];
 	uint64_t *at;      /* byte offset of the next unread byte */
 	int64_t *ordinal;  /* of the next record */
-	uint8_t *mine, *ended;
+	uint8_t *mine, *ended, *paused;
 	uint32_t next;
 	uint32_t waker;
 };
@@ -193,6 +200,7 @@ open_source(flow_system *system, const flow_stream_request *request, flow_source
 	s->ordinal = calloc(count, sizeof(*s->ordinal));
 	s->mine = calloc(count, 1);
 	s->ended = calloc(count, 1);
+	s->paused = calloc(count, 1);
 	for (uint32_t i = 0; i < count; i++) {
 		snprintf(s->ids[i], sizeof(s->ids[i]), "%s/%u", s->stream->id, i);
 		s->descriptions[i] = (flow_partition){ .struct_size = FLOW_SIZEOF(flow_partition),
@@ -265,6 +273,12 @@ read_records(flow_source *s, uint32_t p, flow_builder *builder)
 	return FLOW_OK;
 }
 
+static void
+pause_partition(flow_source *s, uint32_t p, int paused)
+{
+	s->paused[p] = (uint8_t)paused;
+}
+
 static flow_status
 read_source(flow_source *s, flow_builder *builder, flow_error *error)
 {
@@ -274,6 +288,10 @@ read_source(flow_source *s, flow_builder *builder, flow_error *error)
 		uint32_t p = (s->next + i) % stream->partition_count;
 		if (!s->mine[p] || s->ended[p])
 			continue;
+		if (s->paused[p]) {
+			stream->serviced++;
+			continue;
+		}
 		builder->partition = p;
 		if (s->at[p] < stream->partitions[p].size) {
 			if (stream->rows_read >= stream->held_at)
@@ -327,6 +345,7 @@ close_source(flow_source *s)
 	free(s->ordinal);
 	free(s->mine);
 	free(s->ended);
+	free(s->paused);
 	free(s);
 }
 
@@ -592,6 +611,7 @@ static const flow_system_ops system_ops = {
 	.source_open = open_source,
 	.source_partitions = list_partitions,
 	.source_assign = assign,
+	.source_pause = pause_partition,
 	.source_read = read_source,
 	.source_position = position,
 	.source_close = close_source,

@@ -33,6 +33,7 @@ void world_blocking(const char *id);
 void world_hold_back(const char *id, uint64_t rows);
 void world_release(const char *id);
 uint64_t world_rows_read(const char *id);
+uint64_t world_serviced(const char *id); /* reads while partitions were paused */
 
 /* What the outputs show: sorted lines. Valid until the next call. */
 const char *world_output(const char *id);

@@ -16,6 +16,8 @@ reset(void **state)
 	return 0;
 }
 
+#define COUNTS "0,80,0\n1,79,0\n2,79,0\n3,78,0\n4,78,0\n5,78,0\n6,78,0\n"
+
 /* Two inputs meet in a keyed count by two tasks; every record also goes straight to an output of its own. */
 static maker *
 counting(uint32_t counts, uint32_t records)
@@ -154,7 +156,7 @@ given_threads_when_checkpoints_are_frequent_then_output_is_exactly_once(void **s
 	maker_option(m, "checkpoint_interval", 500);
 	must_end(m, NULL, RUN_FINISHED);
 	assert_int_equal(world_output_lines("records"), 400);
-	assert_string_equal(world_output("counts"), "0,80,0\n1,79,0\n2,79,0\n3,78,0\n4,78,0\n5,78,0\n6,78,0\n");
+	assert_string_equal(world_output("counts"), COUNTS);
 	maker_destroy(m);
 }
 
@@ -188,7 +190,7 @@ given_an_interrupted_job_when_it_runs_fresh_then_its_state_is_discarded(void **s
 	uint64_t before = world_output_lines("records");
 	must_end(m, &(world_run_request){ .deterministic = 1, .again = 1, .fresh = 1 }, RUN_FINISHED);
 	assert_int_equal(world_output_lines("records"), before + 400);
-	assert_string_equal(world_output("counts"), "0,80,0\n1,79,0\n2,79,0\n3,78,0\n4,78,0\n5,78,0\n6,78,0\n");
+	assert_string_equal(world_output("counts"), COUNTS);
 	maker_destroy(m);
 }
 
@@ -207,6 +209,24 @@ given_a_checkpoint_of_another_plan_when_it_starts_then_it_is_refused_with_the_di
 	must_end(m, &(world_run_request){ .deterministic = 1, .again = 1, .drop_states = dropped }, RUN_FINISHED);
 	assert_int_equal(world_output_lines("records"), 400);
 	maker_destroy(m);
+}
+
+static void
+given_another_number_of_tasks_when_it_goes_on_then_keyed_state_and_positions_are_all_there(void **state)
+{
+	(void)state;
+	static const uint32_t tasks[] = { 1, 2, 4 };
+	for (size_t i = 0; i < FLOW_COUNT(tasks); i++) {
+		maker *m = counting(FLOW_DELIVERY_RESUMABLE, FLOW_DELIVERY_RESUMABLE);
+		crash_at(m, 5);
+		plan *p = (plan *)(uintptr_t)maker_plan(m);
+		p->stages[0].task_count = tasks[i] == 4 ? 2 : tasks[i];
+		p->stages[maker_operator(m, 4)->stage].task_count = tasks[i];
+		must_end(m, &steady_again, RUN_FINISHED);
+		assert_string_equal(world_output("counts"), COUNTS);
+		assert_int_equal(world_output_lines("records"), 400);
+		maker_destroy(m);
+	}
 }
 
 /* --- stopping ------------------------------------------------------------------------------------------------------- */
@@ -334,6 +354,25 @@ given_an_output_that_takes_nothing_when_rings_are_full_then_sources_stop_reading
 	maker_destroy(m);
 }
 
+static void
+given_a_memory_budget_when_it_is_used_up_then_sources_wait(void **state)
+{
+	(void)state;
+	world_input("in", 2, 0);
+	world_fill("in", 60000, 7);
+	maker *m = maker_create();
+	maker_option(m, "memory", 1 << 20);
+	uint32_t in = maker_source(m, "in", 2);
+	uint32_t pass = maker_function(m, in, &world_pass, "pass", EDGE_SHUFFLE, 2);
+	maker_sink(m, pass, "out", FLOW_DELIVERY_AT_LEAST_ONCE, EDGE_GLOBAL, 1);
+	world_block_output("out");
+	must_end(m, &(world_run_request){ .deterministic = 1, .during = open_when_stuck }, RUN_FINISHED);
+	assert_true(read_while_blocked < 30000);
+	assert_true(world_report()->memory_peak < 3 << 20);
+	assert_int_equal(world_output_lines("out"), 60000);
+	maker_destroy(m);
+}
+
 /* --- what is restored ----------------------------------------------------------------------------------------------- */
 
 static void
@@ -408,10 +447,13 @@ main(void)
 		cmocka_unit_test_setup(given_a_finished_job_when_it_runs_again_then_it_starts_anew, reset),
 		cmocka_unit_test_setup(given_an_interrupted_job_when_it_runs_fresh_then_its_state_is_discarded, reset),
 		cmocka_unit_test_setup(given_a_checkpoint_of_another_plan_when_it_starts_then_it_is_refused_with_the_difference, reset),
+		cmocka_unit_test_setup(given_another_number_of_tasks_when_it_goes_on_then_keyed_state_and_positions_are_all_there,
+		                       reset),
 		cmocka_unit_test_setup(given_a_stop_when_it_drains_then_what_was_read_is_committed_and_the_next_run_goes_on, reset),
 		cmocka_unit_test_setup(given_an_output_that_takes_nothing_when_it_is_stopped_twice_then_it_ends_at_once, reset),
 		cmocka_unit_test_setup(given_an_output_that_takes_nothing_when_the_deadline_passes_then_it_ends_anyhow, reset),
 		cmocka_unit_test_setup(given_an_output_that_takes_nothing_when_rings_are_full_then_sources_stop_reading, reset),
+		cmocka_unit_test_setup(given_a_memory_budget_when_it_is_used_up_then_sources_wait, reset),
 		cmocka_unit_test_setup(given_a_byte_stream_when_it_goes_on_then_the_decoder_goes_on_too, reset),
 		cmocka_unit_test_setup(given_event_time_when_it_goes_on_then_the_watermark_does_not_go_back, reset),
 	};

@@ -1,7 +1,10 @@
 /* A run from its sources to its sinks: equal output for all batch sizes and tasks, order of calls, gates, policies, limits. */
+#include <sched.h>
 #include <string.h>
 
 #include "support/runtime_world.h"
+
+#include "base/memory.h"
 
 static int
 reset(void **state)
@@ -368,6 +371,144 @@ given_two_inputs_of_one_sink_when_both_end_then_the_sink_ends_once(void **state)
 	maker_destroy(m);
 }
 
+static void
+given_priorities_when_a_higher_input_has_something_then_lower_ones_wait(void **state)
+{
+	(void)state;
+	world_input("first", 1, 0);
+	world_input("second", 1, 0);
+	world_fill("first", 5000, 5);
+	world_fill("second", 50, 1);
+	maker *m = maker_create();
+	maker_option(m, "batch_rows", 10);
+	uint32_t second = maker_source(m, "second", 1);
+	uint32_t saw = maker_function(m, second, &world_saw, "saw", EDGE_FORWARD, 1);
+	maker_sink(m, saw, "out", FLOW_DELIVERY_AT_LEAST_ONCE, EDGE_FORWARD, 1);
+	uint32_t first = maker_source(m, "first", 1);
+	maker_stream(m, first)->priority = 5;
+	maker_function(m, first, &world_put, "put", EDGE_FORWARD, 1);
+	assert_int_equal(world_run(m, NULL), RUN_FINISHED);
+	for (const char *line = world_output_raw("out"); *line != '\0'; line = strchr(line, '\n') + 1)
+		assert_int_equal(strncmp(line, "0,5000,0\n", 9), 0);
+	maker_destroy(m);
+}
+
+static void
+wait_for(runtime *run, int64_t elapsed)
+{
+	runtime_status_report report;
+	do {
+		sched_yield();
+		runtime_status(run, &report);
+	} while (report.elapsed < elapsed);
+}
+
+static void
+release_names(runtime *run)
+{
+	wait_for(run, 100 * 1000000);
+	assert_int_equal(world_rows_read("in"), 0);
+	world_release("names");
+}
+
+static void
+given_a_source_that_is_held_back_when_time_passes_then_it_is_paused_and_still_serviced(void **state)
+{
+	(void)state;
+	world_input("names", 1, 0);
+	world_input("in", 1, 0);
+	world_fill("names", 30, 5);
+	world_fill("in", 30, 5);
+	world_hold_back("names", 10);
+	maker *m = maker_create();
+	uint32_t names = maker_source(m, "names", 1);
+	maker_stream(m, names)->bootstrap = 1;
+	maker_function(m, names, &world_put, "put", EDGE_FORWARD, 1);
+	uint32_t in = maker_source(m, "in", 1);
+	maker_sink(m, in, "out", FLOW_DELIVERY_AT_LEAST_ONCE, EDGE_FORWARD, 1);
+	assert_int_equal(world_run(m, &(world_run_request){ .deterministic = 1, .during = release_names }), RUN_FINISHED);
+	assert_true(world_serviced("in") >= 50);
+	assert_int_equal(world_output_lines("out"), 30);
+	maker_destroy(m);
+}
+
+static void
+send_the_last_then_stop(runtime *run)
+{
+	wait_for(run, 100 * 1000000);
+	world_release("in");
+	wait_for(run, 1000 * 1000000);
+	runtime_stop(run);
+}
+
+static void
+given_a_partition_without_records_when_it_counts_as_idle_then_event_time_goes_on(void **state)
+{
+	(void)state;
+	for (int64_t idle_after = 0; idle_after <= 1000000; idle_after += 1000000) {
+		world_reset();
+		world_input("in", 2, 0);
+		world_unbounded("in");
+		world_add("in", 0, "1,1,10\n1,1,150\n1,1,250\n");
+		world_hold_back("in", 2);
+		maker *m = windows(2, 0);
+		maker_stream(m, 0)->bounded = 0;
+		maker_operator(m, 1)->idle_after = idle_after;
+		assert_int_equal(world_run(m, &(world_run_request){ .deterministic = 1, .during = send_the_last_then_stop }),
+		                 RUN_INTERRUPTED);
+		assert_string_equal(world_output("out"), idle_after == 0 ? "" : "1,1,0\n1,1,100\n");
+		maker_destroy(m);
+	}
+}
+
+static void
+given_two_inputs_of_a_function_when_they_end_then_each_end_is_told_once(void **state)
+{
+	(void)state;
+	world_input("a", 1, 0);
+	world_input("b", 1, 0);
+	world_fill("a", 100, 3);
+	world_add("b", 0, "9,9,9\n");
+	maker *m = maker_create();
+	uint32_t a = maker_source(m, "a", 1), b = maker_source(m, "b", 1);
+	uint32_t f = maker_function(m, a, &world_pass, "pass", EDGE_GLOBAL, 1);
+	maker_connect(m, b, f, 1, EDGE_BROADCAST);
+	maker_sink(m, f, "out", FLOW_DELIVERY_AT_LEAST_ONCE, EDGE_FORWARD, 1);
+	assert_int_equal(world_run(m, NULL), RUN_FINISHED);
+	assert_string_equal(world_calls(), "open end end close");
+	assert_int_equal(world_output_lines("out"), 101);
+	maker_destroy(m);
+}
+
+static uint64_t
+allocations_of(uint32_t rows)
+{
+	world_reset();
+	world_input("in", 4, 4096);
+	world_fill("in", rows, 100);
+	maker *m = maker_create();
+	maker_option(m, "checkpoint_interval", 0);
+	uint32_t in = maker_source(m, "in", 1);
+	maker_stream(m, in)->byte_stream = 1;
+	uint32_t pass = maker_function(m, maker_key_by(m, in), &world_pass, "pass", EDGE_KEY, 1);
+	maker_sink(m, pass, "out", FLOW_DELIVERY_AT_LEAST_ONCE, EDGE_GLOBAL, 1);
+	memory_fail_at(UINT64_MAX, 0);
+	assert_int_equal(world_run(m, &(world_run_request){ .deterministic = 1 }), RUN_FINISHED);
+	uint64_t count = memory_fail_at(0, 0);
+	maker_destroy(m);
+	return count;
+}
+
+static void
+given_a_steady_state_when_more_records_pass_then_no_more_memory_is_allocated(void **state)
+{
+	(void)state;
+	uint64_t some = allocations_of(200000), more = allocations_of(400000);
+	if (more > some + 8)
+		print_error("%llu, then %llu\n", (unsigned long long)some, (unsigned long long)more);
+	assert_true(more <= some + 8);
+}
+
 int
 main(void)
 {
@@ -392,6 +533,11 @@ main(void)
 		cmocka_unit_test_setup(given_a_writer_that_says_again_when_it_wakes_then_nothing_is_lost, reset),
 		cmocka_unit_test_setup(given_a_blocking_source_when_it_runs_then_a_thread_of_its_own_reads, reset),
 		cmocka_unit_test_setup(given_a_failing_write_when_it_is_not_retryable_then_the_job_fails_with_the_outputs_name, reset),
+		cmocka_unit_test_setup(given_priorities_when_a_higher_input_has_something_then_lower_ones_wait, reset),
+		cmocka_unit_test_setup(given_a_source_that_is_held_back_when_time_passes_then_it_is_paused_and_still_serviced, reset),
+		cmocka_unit_test_setup(given_a_partition_without_records_when_it_counts_as_idle_then_event_time_goes_on, reset),
+		cmocka_unit_test_setup(given_two_inputs_of_a_function_when_they_end_then_each_end_is_told_once, reset),
+		cmocka_unit_test_setup(given_a_steady_state_when_more_records_pass_then_no_more_memory_is_allocated, reset),
 		cmocka_unit_test_setup(given_two_inputs_of_one_sink_when_both_end_then_the_sink_ends_once, reset),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
