@@ -331,7 +331,9 @@ options_resolve(arena *a, const options_request *request, problems *list)
 	member_list members = members_of_sets(&r, request->sets);
 	setting *group = (setting *)request->group;
 	if (group != NULL && group->kind != SETTING_GROUP) {
-		if (!group->bad)
+		if (group->bad)
+			problems_repeat(list);
+		else
 			resolve_report(&r, group, "expected group, found %s", setting_kind_name(group));
 		group = NULL;
 	}

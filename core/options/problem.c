@@ -62,6 +62,12 @@ problems_add(problems *list, const char *file, unsigned line, const char *path, 
 }
 
 void
+problems_repeat(problems *list)
+{
+	list->errors++;
+}
+
+void
 problems_warn(problems *list, problem *item)
 {
 	if (item == NULL || item->warning)

@@ -35,6 +35,9 @@ problems *problems_create(arena *a);
  * texts are copied. */
 problem *problems_add(problems *list, const char *file, unsigned line, const char *path, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
+/* A mistake that was reported before stands in the way here too: counts as an error, so that nothing is built on it, and is not
+ * shown again. */
+void problems_repeat(problems *list);
 /* Makes a warning of an item that was just added (NULL is allowed): it does not fail the check. */
 void problems_warn(problems *list, problem *item);
 /* Sorted by file and line, duplicates (same place, path and message) dropped. */

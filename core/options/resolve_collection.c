@@ -82,8 +82,10 @@ resolve_list(resolver *r, const flow_option *o, setting *s)
 static void
 add_map_value(resolver *r, const flow_option *o, entries *list, const char *name, setting *s)
 {
-	if (s->bad)
+	if (s->bad) {
+		problems_repeat(r->list);
 		return;
+	}
 	for (uint64_t i = 0; i < list->count; i++) {
 		if (!flow_slice_is(list->items[i]->name, name))
 			continue;
@@ -170,8 +172,10 @@ resolve_group(resolver *r, const flow_option *o, setting *s)
 flow_option_value *
 resolve_value(resolver *r, const flow_option *o, uint32_t type, setting *s)
 {
-	if (s->bad)
+	if (s->bad) {
+		problems_repeat(r->list);
 		return NULL;
+	}
 	switch (type) {
 	case FLOW_OPTION_LIST:
 		return resolve_list(r, o, s);

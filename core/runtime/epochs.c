@@ -64,6 +64,7 @@ take_reports(runtime *run, collected *c)
 		c->record.watermark_count += c->reports[i]->watermark_count;
 		c->delta_count += c->reports[i]->delta_count;
 	}
+	c->record.handle_count += recovery_carried(run, NULL);
 	return FLOW_OK;
 }
 
@@ -97,6 +98,7 @@ collect(runtime *run, collected *c)
 		append(watermarks, &watermark, from->watermarks, from->watermark_count, sizeof(*watermarks));
 		append(c->deltas, &delta, from->deltas, from->delta_count, sizeof(*c->deltas));
 	}
+	recovery_carried(run, handles + handle);
 	r->epoch = run->epoch;
 	memcpy(r->run_id, checkpoint_store_run_id(run->store), sizeof(r->run_id));
 	r->group_count = run->plan->max_parallelism;

@@ -467,7 +467,10 @@ flow_status recovery_settle(runtime *run, int *finished, flow_error *error);
 void recovery_close(runtime *run);
 flow_status recovery_identities(runtime *run, arena *memory, checkpoint *record);
 const checkpoint_position *recovery_position(const runtime *run, const plan_stream *stream, flow_slice partition);
-const checkpoint_handle *recovery_handle(const runtime *run, const plan_stream *stream, uint32_t task, uint32_t task_count);
+const checkpoint_handle *recovery_handle(const runtime *run, const plan_stream *stream, uint32_t task);
+/* Handles of tasks that the job had and has no more: they go along into each checkpoint, and are committed with the others.
+ * Returns how many; fills `handles` unless it is NULL. */
+uint64_t recovery_carried(const runtime *run, checkpoint_handle *handles);
 int64_t recovery_watermark(const runtime *run, const char *operator_name);
 int output_prepares(const runtime *run, const plan_stream *stream);
 

@@ -228,6 +228,62 @@ keep_copy(runtime *run, const checkpoint *applied, flow_error *error)
 	return status;
 }
 
+/* --- outputs of tasks that the job has no more --------------------------------------------------------------------- */
+
+/* Tasks of the sink that writes the handle's output; UINT32_MAX: the job does not resume such an output. */
+static uint32_t
+writers_of(const runtime *run, const checkpoint_handle *handle)
+{
+	const plan *p = run->plan;
+	for (uint32_t i = 0; i < p->operator_count; i++) {
+		const plan_operator *op = &p->operators[i];
+		if (op->kind != OPERATOR_SINK && op->kind != OPERATOR_DEAD_LETTERS)
+			continue;
+		const plan_stream *stream = &p->streams[op->stream];
+		if (flow_slice_is(handle->output, stream->id) && output_prepares(run, stream) &&
+		    stream->delivery == FLOW_DELIVERY_RESUMABLE)
+			return p->stages[op->stage].task_count;
+	}
+	return UINT32_MAX;
+}
+
+uint64_t
+recovery_carried(const runtime *run, checkpoint_handle *handles)
+{
+	uint64_t count = 0;
+	for (uint64_t i = 0; run->recovered != NULL && i < run->recovered->handle_count; i++) {
+		const checkpoint_handle *h = &run->recovered->handles[i];
+		if (h->task < writers_of(run, h))
+			continue;
+		if (handles != NULL)
+			handles[count] = *h;
+		count++;
+	}
+	return count;
+}
+
+/* What stands behind the last record of a stream can only be written by the task that wrote the rest. */
+static flow_status
+check_carried(const runtime *run, flow_error *error)
+{
+	for (uint64_t i = 0; run->recovered != NULL && i < run->recovered->handle_count; i++) {
+		const checkpoint_handle *h = &run->recovered->handles[i];
+		if (h->task < writers_of(run, h))
+			continue;
+		for (uint32_t k = 0; k < run->plan->stream_count; k++) {
+			const plan_serde *serde = &run->plan->streams[k].value;
+			if (flow_slice_is(h->output, run->plan->streams[k].id) && serde->ops != NULL && FLOW_CAN(serde->ops, end))
+				return error_set(error, FLOW_E_CONFLICT,
+				                 "output %s: task %u wrote a part of it that serde %s has to end, and the job has fewer tasks now; set "
+				                 "parallelism as it was, or start anew with --fresh",
+				                 run->plan->streams[k].id, h->task, serde->component->id);
+		}
+	}
+	return FLOW_OK;
+}
+
+/* --- what stays from one plan to the next --------------------------------------------------------------------------- */
+
 /* State ids of the checkpoint go before those of the plan: two names may have had one hash. */
 static void
 settle_state_ids(runtime *run)
@@ -282,6 +338,8 @@ recovery_settle(runtime *run, int *finished, flow_error *error)
 		status = commit_abort(run, applied, 0, error);
 	if (status == FLOW_OK)
 		status = keep_copy(run, applied, error);
+	if (status == FLOW_OK && (run->recovered == NULL || !run->recovered->final))
+		status = check_carried(run, error);
 	if (status < 0)
 		return status;
 	run->epoch = run->recovered == NULL ? 0 : run->recovered->epoch;
@@ -384,19 +442,14 @@ recovery_position(const runtime *run, const plan_stream *stream, flow_slice part
 }
 
 const checkpoint_handle *
-recovery_handle(const runtime *run, const plan_stream *stream, uint32_t task_index, uint32_t task_count)
+recovery_handle(const runtime *run, const plan_stream *stream, uint32_t task_index)
 {
-	const checkpoint_handle *mine = NULL;
-	uint32_t count = 0;
 	for (uint64_t i = 0; run->recovered != NULL && i < run->recovered->handle_count; i++) {
 		const checkpoint_handle *h = &run->recovered->handles[i];
-		if (!flow_slice_is(h->output, stream->id))
-			continue;
-		count++;
-		if (h->task == task_index)
-			mine = h;
+		if (flow_slice_is(h->output, stream->id) && h->task == task_index)
+			return h;
 	}
-	return count == task_count ? mine : NULL;
+	return NULL;
 }
 
 int64_t

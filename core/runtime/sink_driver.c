@@ -48,7 +48,7 @@ sink_attach(node *n, flow_error *error)
 	if (self->dry)
 		return FLOW_OK;
 	uint32_t task_count = n->task->stage->task_count;
-	const checkpoint_handle *known = recovery_handle(run, self->stream, n->task->index, task_count);
+	const checkpoint_handle *known = recovery_handle(run, self->stream, n->task->index);
 	flow_handle handle = { .struct_size = FLOW_SIZEOF(flow_handle), .task = n->task->index };
 	if (known != NULL) {
 		handle.bytes = known->bytes;

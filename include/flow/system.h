@@ -21,7 +21,8 @@
  *   committer.commit(handles, marker). From prepare until the epoch is applied a one-phase writer answers FLOW_AGAIN.
  *   Order at start: committer_open; one-phase: last_marker; commit of the handles that the last checkpoint names and has not
  *   recorded as committed; abort (keep = the handles of that checkpoint); then writer_open for each task, with the handle that
- *   it goes on from (NULL where the number of tasks changed). Writers close before their committer. Handles never expire.
+ *   it goes on from (NULL: that task has written nothing yet). Where a job goes on with fewer tasks, the handles of those that
+ *   are gone stay as they are and are committed with the others. Writers close before their committer. Handles never expire.
  *   Job and instance together name one running process: an instance is unique among the processes of a job, stable over restarts.
  */
 #ifndef FLOW_SYSTEM_H
