@@ -94,13 +94,28 @@ list_subcommands(const char *word, FILE *to)
 	return found;
 }
 
+static int
+has_subcommands(const char *word)
+{
+	size_t size = strlen(word);
+	for (size_t i = 0; commands[i] != NULL; i++)
+		if (strncmp(commands[i]->name, word, size) == 0 && commands[i]->name[size] == ' ')
+			return 1;
+	return 0;
+}
+
 static void
 say_unknown_command(char **words)
 {
 	const char *names[NAMES_MOST];
 	size_t known = 0;
-	if (list_subcommands(words[0], stderr)) {
+	if (has_subcommands(words[0])) {
 		fprintf(stderr, "flowd %s: which of these?\n", words[0]);
+		list_subcommands(words[0], stderr);
+		return;
+	}
+	if (words[0][0] == '-') {
+		fprintf(stderr, "flowd: the command stands first: flowd COMMAND %s\nSee: flowd --help\n", words[0]);
 		return;
 	}
 	for (size_t i = 0; commands[i] != NULL && known < NAMES_MOST; i++)

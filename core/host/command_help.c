@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <jansson.h>
+
 #include "base/distance.h"
 #include "graph/job_options.h"
 #include "host/commands.h"
@@ -135,19 +137,28 @@ unknown_option(arena *a, const struct subjects *all, const char *name, const cha
 	return EXIT_USAGE;
 }
 
+/* "id" or "kind/id"; `plain` is the word without kind and option. */
+static int
+is_named(const describe_subject *subject, const char *word, const char *plain)
+{
+	const char *slash = strchr(word, '/');
+	size_t kind_size = slash == NULL ? 0 : (size_t)(slash - word);
+	return strcmp(subject->id, plain) == 0 &&
+	       (slash == NULL || (strlen(subject->kind) == kind_size && memcmp(subject->kind, word, kind_size) == 0));
+}
+
 /* All subjects of a name: "rocksdb" is a store and a table. "kind/name" takes one of them. */
 static int
 print_named(arena *a, const struct subjects *all, const char *word, const char *format)
 {
 	const char *slash = strchr(word, '/'), *name = slash == NULL ? word : slash + 1;
-	size_t kind_size = slash == NULL ? 0 : (size_t)(slash - word), name_size = strcspn(name, ".");
+	size_t name_size = strcspn(name, ".");
 	const char *option = name[name_size] == '.' ? name + name_size + 1 : NULL;
 	int found = 0, printed = 0;
 	const char *plain = arena_copy(a, name, name_size);
 	for (size_t i = 0; plain != NULL && i < all->count; i++) {
 		const describe_subject *subject = &all->items[i];
-		if (strcmp(subject->id, plain) != 0 ||
-		    (kind_size != 0 && (strlen(subject->kind) != kind_size || memcmp(subject->kind, word, kind_size) != 0)))
+		if (!is_named(subject, word, plain))
 			continue;
 		if (printed)
 			printf("\n");
@@ -157,6 +168,50 @@ print_named(arena *a, const struct subjects *all, const char *word, const char *
 	if (!found)
 		return unknown_subject(all, word);
 	return printed ? EXIT_DONE : unknown_option(a, all, plain, option);
+}
+
+static json_t *
+schema_json(const flow_option_set *set)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *to = open_memstream(&text, &size);
+	if (to == NULL)
+		return json_null();
+	describe_schema(to, set);
+	fclose(to);
+	json_t *schema = json_loads(text, 0, NULL);
+	free(text);
+	return schema == NULL ? json_null() : schema;
+}
+
+static json_t *
+subject_json(const describe_subject *subject)
+{
+	json_t *scopes = json_object();
+	for (size_t i = 0; subject->sets != NULL && subject->sets[i] != NULL; i++)
+		json_object_set_new(scopes, subject->sets[i]->scope, schema_json(subject->sets[i]));
+	return json_pack("{s:s, s:s, s:s, s:o}", "kind", subject->kind, "id", subject->id, "doc",
+	                 subject->doc == NULL ? "" : subject->doc, "options", scopes);
+}
+
+/* What has the name, or all (NULL), with the JSON Schema of each scope of options. */
+static int
+print_json(arena *a, const struct subjects *all, const char *word)
+{
+	const char *slash = word == NULL ? NULL : strchr(word, '/'), *name = slash == NULL ? word : slash + 1;
+	const char *plain = word == NULL ? NULL : arena_copy(a, name, strcspn(name, "."));
+	json_t *list = json_array();
+	for (size_t i = 0; i < all->count; i++)
+		if (plain == NULL || is_named(&all->items[i], word, plain))
+			json_array_append_new(list, subject_json(&all->items[i]));
+	int found = json_array_size(list) != 0;
+	if (found) {
+		json_dumpf(list, stdout, JSON_INDENT(2));
+		printf("\n");
+	}
+	json_decref(list);
+	return found ? EXIT_DONE : unknown_subject(all, word);
 }
 
 static int
@@ -181,7 +236,9 @@ run_help(arguments *given)
 	int exit_code = session_open(&s, given);
 	if (exit_code == EXIT_DONE && all != NULL) {
 		collect(&s, all);
-		if (arguments_count(given) == 0 && strcmp(format, "words") == 0)
+		if (arguments_value(given, "json") != NULL)
+			exit_code = print_json(s.arena, all, arguments_operand(given, 0));
+		else if (arguments_count(given) == 0 && strcmp(format, "words") == 0)
 			print_names(all);
 		else if (arguments_count(given) == 0)
 			print_overview(all);

@@ -31,7 +31,7 @@ print_second_words(FILE *to)
 static void
 print_choices(const command_option *const *options, FILE *to)
 {
-	for (size_t i = 0; options[i] != NULL; i++)
+	for (size_t i = 0; options != NULL && options[i] != NULL; i++)
 		if (options[i]->choices != NULL)
 			fprintf(to, "\t--%s) COMPREPLY=($(compgen -W \"%s\" -- \"$word\")); return ;;\n", options[i]->name,
 			        options[i]->choices);
@@ -64,6 +64,8 @@ run_completion(arguments *given)
 	print_first_words(to);
 	fprintf(to, "\" -- \"$word\"))\n\t\treturn\n\tfi\n\tcase $before in\n");
 	print_choices(common_options, to);
+	for (size_t i = 0; commands[i] != NULL; i++)
+		print_choices(commands[i]->options, to);
 	fprintf(to, "\tesac\n\tcase \"${COMP_WORDS[*]:1:2}\" in\n");
 	print_options(to);
 	fprintf(to, "\tesac\n\tif [[ $word == -* ]]; then\n\t\tCOMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n\t\treturn\n\tfi\n"
