@@ -56,6 +56,20 @@ add_partition(source_self *self, const flow_partition *from)
 	return p;
 }
 
+/* A bounded input ends with what was there when the job started: the checkpoint has a position for each partition of it. */
+static int
+bounds_are_known(const source_self *self)
+{
+	const runtime *run = self->n->task->topology->run;
+	const plan_stream *stream = self->stream;
+	if (!stream->bounded || stream->volatile_reader || stream->reset || run->recovered == NULL)
+		return 0;
+	for (uint64_t i = 0; i < run->recovered->position_count; i++)
+		if (flow_slice_is(run->recovered->positions[i].input, stream->id))
+			return 1;
+	return 0;
+}
+
 static flow_status
 assign_partition(source_self *self, source_partition *p, flow_error *error)
 {
@@ -64,7 +78,11 @@ assign_partition(source_self *self, source_partition *p, flow_error *error)
 	    self->stream->volatile_reader || self->stream->reset ? NULL : recovery_position(run, self->stream, p->id);
 	p->mine = 1;
 	self->mine++;
-	if (known != NULL && known->ended) {
+	int late = known == NULL && bounds_are_known(self);
+	if (late)
+		log_warn(self->stream->id, "%.*s is not read: it was not there when the job started; --fresh starts it anew",
+		         (int)p->place.size, p->place.data);
+	if (late || (known != NULL && known->ended)) {
 		p->ended = 1;
 		return FLOW_OK;
 	}
@@ -78,6 +96,32 @@ assign_partition(source_self *self, source_partition *p, flow_error *error)
 	if (status < 0)
 		error_prefix(error, "%.*s", (int)p->place.size, p->place.data);
 	return status;
+}
+
+static int
+is_listed(const source_self *self, flow_slice id)
+{
+	for (uint32_t i = 0; i < self->partition_count; i++)
+		if (flow_slice_equal(self->partitions[i]->id, id))
+			return 1;
+	return 0;
+}
+
+/* What is still to be read of a bounded input must be there; else it would be missing without a word. */
+static flow_status
+check_known(const source_self *self, flow_error *error)
+{
+	const runtime *run = self->n->task->topology->run;
+	const plan_stream *stream = self->stream;
+	for (uint64_t i = 0; bounds_are_known(self) && i < run->recovered->position_count; i++) {
+		const checkpoint_position *p = &run->recovered->positions[i];
+		if (!p->ended && flow_slice_is(p->input, stream->id) && !is_listed(self, p->partition))
+			return error_set(error, FLOW_E_POSITION_LOST,
+			                 "input %s: %.*s was not read to its end when the job was interrupted, and is not there any more; bring it "
+			                 "back, or discard the state with --fresh",
+			                 stream->id, (int)p->partition.size, p->partition.data);
+	}
+	return FLOW_OK;
 }
 
 flow_status
@@ -96,7 +140,7 @@ source_list(source_self *self, flow_error *error)
 		if (i % t->stage->task_count == t->index)
 			status = assign_partition(self, p, error);
 	}
-	return status;
+	return status == FLOW_OK && t->index == 0 ? check_known(self, error) : status;
 }
 
 static void
@@ -282,9 +326,10 @@ source_emit(source_self *self, const flow_batch *batch)
 	node *n = self->n;
 	topology *t = n->task->topology;
 	uint64_t limit = t->run->request.limit;
-	counter_add(&n->records_in, batch->selected_count);
-	if (limit == 0)
+	if (limit == 0) {
+		counter_add(&n->records_in, batch->selected_count);
 		return node_emit(n, 0, batch);
+	}
 	uint64_t before = atomic_fetch_add(&t->inputs[n->op->stream].taken, batch->selected_count);
 	if (before + batch->selected_count >= limit) {
 		self->limited = 1;
@@ -292,9 +337,11 @@ source_emit(source_self *self, const flow_batch *batch)
 	}
 	if (before >= limit)
 		return FLOW_OK;
-	if (before + batch->selected_count <= limit)
+	uint64_t left = limit - before;
+	counter_add(&n->records_in, batch->selected_count < left ? batch->selected_count : left);
+	if (batch->selected_count <= left)
 		return node_emit(n, 0, batch);
-	uint32_t count = (uint32_t)(limit - before);
+	uint32_t count = (uint32_t)left;
 	flow_builder *memory = self->selections;
 	uint32_t *selection = flow_builder_alloc(memory, count * sizeof(*selection));
 	if (selection == NULL)

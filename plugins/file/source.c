@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 /* A position: the offset in the decompressed stream, big-endian. */
@@ -10,6 +11,7 @@
 
 struct file_partition {
 	flow_partition description;
+	char *absolute; /* its id: the same from whatever folder the job is started; from realpath, or NULL */
 	struct reader *reader; /* open between assign and the end */
 	int regular;
 	uint64_t size; /* of the file; 0: unknown */
@@ -44,14 +46,16 @@ make_partitions(flow_source *source, flow_source_info *info, flow_error *error)
 	for (uint64_t i = 0; i < count; i++) {
 		struct file_partition *partition = &source->partitions[i];
 		flow_slice path = flow_slice_of(source->paths.items[i]);
+		int standard = flow_slice_is(path, "-");
+		partition->absolute = standard ? NULL : realpath(path.data, NULL);
 		partition->description =
 			(flow_partition){ .struct_size = FLOW_SIZEOF(flow_partition),
 							  .index = (uint32_t)i,
-							  .id = path,
-							  .place = flow_slice_is(path, "-") ? flow_slice_of("standard input") : path };
+							  .id = partition->absolute == NULL ? path : flow_slice_of(partition->absolute),
+							  .place = standard ? flow_slice_of("standard input") : path };
 		source->pointers[i] = &partition->description;
 		struct stat about;
-		partition->regular = strcmp(path.data, "-") != 0 && stat(path.data, &about) == 0 && S_ISREG(about.st_mode);
+		partition->regular = !standard && stat(path.data, &about) == 0 && S_ISREG(about.st_mode);
 		if (partition->regular)
 			partition->size = (uint64_t)about.st_size;
 		else
@@ -88,8 +92,10 @@ source_open(flow_system *system, const flow_stream_request *request, flow_source
 void
 source_close(flow_source *source)
 {
-	for (uint64_t i = 0; source->partitions != NULL && i < source->paths.count; i++)
+	for (uint64_t i = 0; source->partitions != NULL && i < source->paths.count; i++) {
 		reader_close(source->partitions[i].reader);
+		free(source->partitions[i].absolute);
+	}
 	source->host->release(source->partitions);
 	source->host->release(source->pointers);
 	path_list_free(source->host, &source->paths);
@@ -111,7 +117,7 @@ parse_position(flow_source *source, const struct file_partition *partition, flow
 {
 	if (position.size != POSITION_SIZE)
 		return flow_fail(source->host, error, FLOW_E_CORRUPT, "%s: the checkpoint's position has %llu bytes, not %d",
-						 partition->description.id.data, (unsigned long long)position.size, POSITION_SIZE);
+						 partition->description.place.data, (unsigned long long)position.size, POSITION_SIZE);
 	*offset = 0;
 	for (int i = 0; i < POSITION_SIZE; i++)
 		*offset = *offset << 8 | (unsigned char)position.data[i];
@@ -128,7 +134,7 @@ set_left(flow_source *source, struct file_partition *partition, uint64_t left)
 static flow_status
 open_reader(flow_source *source, struct file_partition *partition, uint64_t offset, flow_error *error)
 {
-	const char *path = partition->description.id.data;
+	const char *path = source->paths.items[partition->description.index];
 	flow_status status =
 		reader_open(source->host, path, path_compression(source->compression, path), &partition->reader, error);
 	return status == FLOW_OK ? reader_seek(partition->reader, offset, error) : status;
