@@ -74,9 +74,9 @@ run_to_end(session *s, arguments *given, runtime *run)
 	                             arguments_value(given, "json") != NULL || log_level() < FLOW_LOG_INFO);
 	flow_status status = runtime_run(run, &outcome, &error);
 	progress_stop(p);
-	catch_signals(SIG_DFL);
-	running = NULL;
+	running = NULL; /* signals are of no effect from here on: what is left is to say how it ended */
 	print_end(s, given, run, outcome);
+	catch_signals(SIG_DFL);
 	if (status != FLOW_OK)
 		fprintf(stderr, "flowd: %s: %s\n", s->plan->job, error_message(&error));
 	error_clear(&error);

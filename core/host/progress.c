@@ -150,7 +150,13 @@ follow(void *opaque)
 {
 	progress *p = opaque;
 	int64_t period = p->terminal ? TERMINAL_PERIOD_MS : STATUS_PERIOD_MS;
-	int64_t since_status = 0, since_line = 0;
+	int64_t since_status = STATUS_PERIOD_MS, since_line = 0;
+	if (p->status_file != NULL) { /* it is there as soon as the job runs */
+		runtime_status_report first;
+		runtime_status(p->run, &first);
+		write_status_file(p, &first, 0);
+		since_status = 0;
+	}
 	while (!wait_for_end(p, period)) {
 		runtime_status_report report;
 		runtime_status(p->run, &report);

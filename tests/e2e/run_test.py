@@ -76,7 +76,8 @@ class Run(e2e.Test):
                 seen.append(json.loads(self.flowd.read("running.json")))
             self.assertEqual(job.wait().code, 0)
         last = json.loads(self.flowd.read("running.json"))
-        self.assertEqual((seen[0]["state"], last["state"], last["records_in"], last["records_out"]), ("running", "finished", 40, 40))
+        self.assertIn(seen[0]["state"], ("starting", "running"))
+        self.assertEqual((last["state"], last["records_in"], last["records_out"]), ("finished", 40, 40))
         self.assertTrue(all(a["records_in"] <= b["records_in"] for a, b in zip(seen, seen[1:])))
         self.assertEqual([n for n in self.names() if "running" in n], ["running.json"])
 
@@ -178,7 +179,7 @@ class Run(e2e.Test):
         self.assertIn("in-2.jsonl is not read", self.go_on(expect=0).err)
         self.assertEqual(self.flowd.read("conf/out.jsonl"), b'{"a":1}\n')
         self.go_on(expect=0)  # it has finished, so it starts anew
-        self.assertEqual(self.flowd.read("conf/out.jsonl"), b'{"a":1}\n{"a":2}\n')
+        self.assertEqual(sorted(self.flowd.lines("conf/out.jsonl")), ['{"a":1}', '{"a":2}'])
 
     def test_a_file_that_is_gone_before_it_was_read_is_an_error(self):
         os.mkdir(self.folder / "conf")
