@@ -46,7 +46,8 @@ copy_text(const flow_host *host, const char *text, uint64_t size)
 {
 	char *copy = host->allocate(size + 1);
 	if (copy != NULL) {
-		memcpy(copy, text, size);
+		if (size != 0)
+			memcpy(copy, text, size);
 		copy[size] = '\0';
 	}
 	return copy;

@@ -132,6 +132,8 @@ describe(flow_system *system, const flow_stream_request *request, flow_stream_de
 	if (request->direction == FLOW_DIRECTION_INPUT)
 		return describe_input(system, request, description, error);
 	const char *path = flow_option_text(request->options, "path").data;
+	if (path == NULL)
+		return flow_fail(system->host, error, FLOW_E_CONFIG, "an output needs a path");
 	int several = strstr(path, "{task}") != NULL;
 	description->delivery = path_is_stream(path) ? FLOW_DELIVERY_AT_LEAST_ONCE : FLOW_DELIVERY_RESUMABLE;
 	description->max_writers = several ? 0 : 1;

@@ -75,7 +75,7 @@ source_open(flow_system *system, const flow_stream_request *request, flow_source
 	source->host = host;
 	source->compression = path_compression_option(request);
 	source->start = info->start;
-	source->chunk = (uint64_t)flow_option_int(request->options, "chunk", 128 * 1024);
+	source->chunk = (uint64_t)flow_option_int(request->options, "chunk", INT64_C(128) * 1024);
 	info->blocking = 0;
 	info->decoded = 0;
 	info->self_assigned = 0;

@@ -246,7 +246,7 @@ fields_schema(const struct fields *fields, flow_error *error)
 	}
 	if (good)
 		schema = schemas->make_record(flow_slice_of("generated"), pointers, fields->count, error);
-	for (uint32_t i = 0; specs != NULL && i < fields->count; i++)
+	for (uint32_t i = 0; specs != NULL && schemas != NULL && i < fields->count; i++)
 		if (specs[i].schema != NULL)
 			schemas->release(specs[i].schema);
 	host->release(specs);
@@ -266,8 +266,9 @@ fields_event_time(const struct fields *fields, uint64_t number, int64_t *time)
 static void
 print_key(uint64_t key, char *text)
 {
-	memcpy(text, "key-000000000000", KEY_SIZE);
-	for (int i = KEY_SIZE - 1; key != 0 && i >= 4; i--, key /= 10)
+	static const char head[4] = { 'k', 'e', 'y', '-' };
+	memcpy(text, head, sizeof(head));
+	for (int i = KEY_SIZE - 1; i >= 4; i--, key /= 10)
 		text[i] = (char)('0' + key % 10);
 }
 

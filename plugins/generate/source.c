@@ -110,7 +110,7 @@ source_assign(flow_source *source, uint32_t index, flow_slice position, flow_err
 		return flow_fail(source->host, error, FLOW_E_CORRUPT,
 						 "partition %u: the checkpoint's position has %llu bytes, not %d", index,
 						 (unsigned long long)position.size, POSITION_SIZE);
-	for (uint64_t i = 0; i < position.size; i++)
+	for (uint64_t i = 0; position.data != NULL && i < position.size; i++)
 		next = next << 8 | (unsigned char)position.data[i];
 	partition->start = partition->next = next;
 	partition->ended = partition->paused = 0;

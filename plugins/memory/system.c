@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "flow_sdk/number.h"
 #include "flow_sdk/plugin.h"
 #include "memory.h"
 #include "topic.h"
@@ -134,15 +135,11 @@ delete_committed(flow_system *system, const flow_stream_request *request, const 
 {
 	struct topic *topic = topic_find(request->physical_name);
 	for (uint64_t i = 0; topic != NULL && i < count; i++) {
-		uint64_t offset;
-		char id[16];
-		unsigned partition = UINT32_MAX;
-		snprintf(id, sizeof(id), "%.*s", (int)(positions[i]->partition.size < 15 ? positions[i]->partition.size : 15),
-				 positions[i]->partition.data);
-		if (!parse_position(positions[i]->bytes, &offset) || sscanf(id, "%u", &partition) != 1 ||
-			partition >= topic_partitions(topic))
+		uint64_t offset, partition;
+		if (!parse_position(positions[i]->bytes, &offset) ||
+			flow_parse_uint64(positions[i]->partition, &partition) != FLOW_OK || partition >= topic_partitions(topic))
 			return bad_position(system->host, positions[i]->partition, error);
-		topic_drop(topic, partition, offset);
+		topic_drop(topic, (uint32_t)partition, offset);
 	}
 	return FLOW_OK;
 }

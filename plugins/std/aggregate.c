@@ -143,8 +143,10 @@ make_output(struct aggregate_binding *binding, const flow_options *options, cons
 	uint64_t most = binding->aggregate_count + 3 + (input->key_schema == NULL ? 0 : input->key_schema->field_count + 1);
 	struct output_fields fields = { flow_new(host, most * sizeof(flow_field_spec)),
 									flow_new(host, most * sizeof(void *)), 0 };
-	flow_status status = fields.specs == NULL || fields.pointers == NULL ? bound_no_memory(host, error) : FLOW_OK;
-	if (status == FLOW_OK) {
+	flow_status status = FLOW_OK;
+	if (fields.specs == NULL || fields.pointers == NULL) {
+		status = bound_no_memory(host, error);
+	} else {
 		flow_slice start = flow_option_text(options, "window.start"), end = flow_option_text(options, "window.end");
 		add_key_fields(binding, &fields, input);
 		binding->has_start = binding->window != 0 && start.size != 0;

@@ -324,7 +324,7 @@ aggregate_process(flow_function *function, uint32_t input, const flow_batch *bat
 	const struct aggregate_binding *binding = function->binding;
 	flow_builder *scratch = scratch_of(function);
 	struct work work;
-	struct refused refused;
+	struct refused refused = { .saved = NULL };
 	flow_value **arguments = flow_builder_alloc(scratch, ((uint64_t)binding->aggregate_count + 1) * sizeof(*arguments));
 	if (arguments == NULL || !make_work(scratch, batch->selected_count, &work))
 		return bound_no_memory(binding->services.host, error);
@@ -375,6 +375,7 @@ emit(flow_function *function, const flow_batch *keys, const struct work *work, f
 {
 	const struct aggregate_binding *binding = function->binding;
 	flow_output *output = function->context->outputs[0];
+	const flow_value no_key = flow_null(); /* of a global stream: the result has no fields of it */
 	uint32_t columns = FLOW_COLUMN_TIMESTAMP | (binding->key_field_count != 0 ? FLOW_COLUMN_KEY : 0);
 	for (uint32_t i = 0; i < work->count; i++) {
 		if (work->slots[i] == NULL)
@@ -385,8 +386,7 @@ emit(flow_function *function, const flow_batch *keys, const struct work *work, f
 		flow_value *cells = flow_builder_cells(builder, binding->output->field_count);
 		if (cells == NULL)
 			return bound_no_memory(binding->services.host, error);
-		uint32_t from = work->rows[i];
-		const flow_value *key = keys->key == NULL ? NULL : &keys->key[from];
+		const flow_value *key = keys->key == NULL ? &no_key : &keys->key[work->rows[i]];
 		flow_status status = fill_result(function, builder, key, work->spaces[i], work->slots[i], cells, error);
 		if (status != FLOW_OK)
 			return status;

@@ -72,9 +72,3 @@ bound_status_arrays(flow_builder *memory, const flow_batch *batch, flow_status *
 	memset(*statuses, 0, rows * sizeof(**statuses));
 	return 1;
 }
-
-flow_status
-bound_no_memory(const flow_host *host, flow_error *error)
-{
-	return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
-}

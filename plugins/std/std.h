@@ -49,7 +49,11 @@ flow_status bound_reject_failed(flow_context *context, const flow_batch *batch, 
 /* Arrays of row_count entries for statuses and reasons in the builder's memory; statuses are FLOW_OK. 0: out of memory. */
 int bound_status_arrays(flow_builder *memory, const flow_batch *batch, flow_status **statuses, flow_slice **reasons);
 
-flow_status bound_no_memory(const flow_host *host, flow_error *error);
+static inline flow_status
+bound_no_memory(const flow_host *host, flow_error *error)
+{
+	return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
+}
 
 /* aggregate.c and aggregate_run.c */
 struct aggregate {

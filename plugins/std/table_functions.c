@@ -56,7 +56,7 @@ bind_common(const flow_host *host, const flow_options *options, const char *prim
 	flow_slice name = flow_option_text(options, primary);
 	binding->table = host->allocate(name.size + 1);
 	flow_status status = binding->table == NULL ? bound_no_memory(host, error) : FLOW_OK;
-	if (status == FLOW_OK) {
+	if (binding->table != NULL && name.data != NULL) {
 		memcpy(binding->table, name.data, name.size + 1);
 		binding->tables[0] = binding->table;
 		status = services_find(host, &binding->services, error);
