@@ -50,6 +50,14 @@ must(struct job *j, flow_status status)
 }
 
 static void
+find_store(struct job *j)
+{
+	const char *const assignments[] = { "write_buffer=1MiB", NULL };
+	j->component = fixture_component(j->fixture, FLOW_STORE, "rocksdb");
+	j->options = fixture_options(j->fixture, j->component, "", assignments);
+}
+
+static void
 open_job(struct job *j)
 {
 	checkpoint_store_request request = {
@@ -107,19 +115,22 @@ write_epoch(struct job *j, uint64_t epoch)
 	state_delta_release(delta);
 }
 
-/* The child: writes epochs and says so, until it is killed. */
-static void
-work(struct job *j, int out)
+/* The other process: writes epochs and says so, until it is killed. It is started anew, not forked off: threads of
+ * RocksDB do not survive a fork. */
+static int
+work(char *folder)
 {
-	open_job(j);
-	for (uint64_t epoch = applied_epoch(j) + 1;; epoch++) {
-		write_epoch(j, epoch);
-		if (write(out, &epoch, sizeof(epoch)) != sizeof(epoch))
-			_exit(1);
+	struct job job = { .fixture = fixture_create(), .folder = folder };
+	find_store(&job);
+	open_job(&job);
+	for (uint64_t epoch = applied_epoch(&job) + 1;; epoch++) {
+		write_epoch(&job, epoch);
+		if (write(STDOUT_FILENO, &epoch, sizeof(epoch)) != sizeof(epoch))
+			return 1;
 	}
 }
 
-/* Lets the child say `epochs` of them, and a part of a further one, and kills it. Returns the last one said. */
+/* Lets the other process say `epochs` of them, and a part of a further one, and kills it. Returns the last one said. */
 static uint64_t
 work_and_kill(struct job *j, uint32_t epochs, uint32_t microseconds)
 {
@@ -129,8 +140,9 @@ work_and_kill(struct job *j, uint32_t epochs, uint32_t microseconds)
 	pid_t child = fork();
 	assert_true(child >= 0);
 	if (child == 0) {
-		close(pipes[0]);
-		work(j, pipes[1]);
+		dup2(pipes[1], STDOUT_FILENO);
+		execl("/proc/self/exe", "checkpoint_kill_test", j->folder, NULL);
+		_exit(1);
 	}
 	close(pipes[1]);
 	for (uint32_t i = 0; i < epochs; i++) {
@@ -178,11 +190,9 @@ static void
 given_a_process_killed_at_random_moments_then_one_whole_epoch_is_there(void **state)
 {
 	struct job job = { .fixture = fixture_create() };
-	const char *const assignments[] = { "write_buffer=1MiB", NULL };
 	int kills = getenv("FLOWD_SOAK") == NULL ? 10 : 200;
 	(void)state;
-	job.component = fixture_component(job.fixture, FLOW_STORE, "rocksdb");
-	job.options = fixture_options(job.fixture, job.component, "", assignments);
+	find_store(&job);
 	job.folder = arena_format(job.fixture->arena, "%s/job", fixture_folder(job.fixture));
 	srand(7);
 	for (int i = 0; i < kills; i++) {
@@ -193,8 +203,10 @@ given_a_process_killed_at_random_moments_then_one_whole_epoch_is_there(void **st
 }
 
 int
-main(void)
+main(int argument_count, char **arguments)
 {
+	if (argument_count > 1)
+		return work(arguments[1]);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(given_a_process_killed_at_random_moments_then_one_whole_epoch_is_there),
 	};
