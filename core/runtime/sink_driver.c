@@ -148,14 +148,15 @@ write_rows(sink_self *self, const flow_batch *batch, uint32_t *first)
 		if (statuses != NULL)
 			memset(statuses, 0, batch->selected_count * sizeof(*statuses));
 		status = self->ops->write(self->writer, batch, *first, &accepted, statuses, &t->error);
-		if (accepted > batch->selected_count - *first)
+		if (accepted > batch->selected_count - *first) {
 			status = error_set(&t->error, FLOW_E_PLUGIN, "the writer accepted more rows than it was given");
-		else if (statuses != NULL && accepted != 0 && status >= 0)
-			status = report_rows(self, batch, statuses, *first, *first + accepted) < 0 ? FLOW_E_FAILED : status;
-		if (status >= 0) {
-			*first += accepted;
-			self->retries = accepted != 0 ? 0 : self->retries;
+			accepted = 0;
+		} else if (statuses != NULL && accepted != 0 &&
+		           report_rows(self, batch, statuses, *first, *first + accepted) < 0) {
+			status = FLOW_E_FAILED;
 		}
+		*first += accepted; /* also of a write that failed behind them: they are not written twice */
+		self->retries = accepted != 0 ? 0 : self->retries;
 		if (status == FLOW_OK && accepted == 0)
 			status = FLOW_AGAIN;
 	}

@@ -78,9 +78,9 @@ bind_write(const flow_host *host, const flow_options *options, const flow_functi
 			host, error, FLOW_E_CONFIG,
 			"%.*s: write_table needs a keyed stream: the key is the row's key; put key_by = \"...\" in front",
 			(int)options->place.size, options->place.data);
-	struct table_binding *binding;
+	struct table_binding *binding = NULL;
 	flow_status status = bind_common(host, options, "write_table", &binding, error);
-	if (status != FLOW_OK)
+	if (binding == NULL)
 		return status;
 	plan->outputs[0] = inputs[0]->schema;
 	plan->keeps_key = 1;
@@ -262,9 +262,9 @@ bind_join(const flow_host *host, const flow_options *options, const flow_functio
 		  uint32_t input_count, flow_function_plan *plan, void **result, flow_error *error)
 {
 	(void)input_count;
-	struct table_binding *binding;
+	struct table_binding *binding = NULL;
 	flow_status status = bind_common(host, options, "join_table", &binding, error);
-	if (status != FLOW_OK)
+	if (binding == NULL)
 		return status;
 	status = settle_join(binding, options, inputs[0], error);
 	if (status != FLOW_OK) {

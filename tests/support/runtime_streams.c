@@ -416,7 +416,9 @@ write_rows(flow_writer *w, const flow_batch *batch, uint32_t first, uint32_t *ac
 	pthread_mutex_lock(&lock);
 	flow_status status = may_write(w, error);
 	int direct = w->stream->delivery <= FLOW_DELIVERY_IDEMPOTENT;
-	for (uint32_t i = first; status == FLOW_OK && i < batch->selected_count; i++) {
+	uint32_t left = batch->selected_count - first;
+	uint32_t taken = status == FLOW_OK ? left : status < 0 ? left / 2 : 0; /* a failure comes behind some rows */
+	for (uint32_t i = first; i < first + taken; i++) {
 		const flow_value *value = &batch->value[flow_row(batch, i)];
 		text *to = direct ? &w->stream->shown : &w->mine->written;
 		if (flow_is_null(*value))

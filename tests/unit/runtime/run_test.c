@@ -354,6 +354,22 @@ given_a_failing_write_when_it_is_not_retryable_then_the_job_fails_with_the_outpu
 }
 
 static void
+given_a_write_that_fails_for_a_moment_when_rows_were_taken_then_none_is_written_twice(void **state)
+{
+	(void)state;
+	world_input("in", 1, 0);
+	maker *m = maker_create();
+	uint32_t in = maker_source(m, "in", 1);
+	uint32_t out = maker_sink(m, in, "out", FLOW_DELIVERY_AT_LEAST_ONCE, EDGE_FORWARD, 1);
+	maker_stream(m, out)->byte_stream = 0;
+	world_add("in", 0, "1,1,1\n2,2,2\n3,3,3\n4,4,4\n");
+	world_fail_write("out", FLOW_E_UNAVAILABLE);
+	assert_int_equal(world_run(m, NULL), RUN_FINISHED);
+	assert_string_equal(world_output("out"), "1,1,1\n2,2,2\n3,3,3\n4,4,4\n");
+	maker_destroy(m);
+}
+
+static void
 given_two_inputs_of_one_sink_when_both_end_then_the_sink_ends_once(void **state)
 {
 	(void)state;
@@ -533,6 +549,7 @@ main(void)
 		cmocka_unit_test_setup(given_a_writer_that_says_again_when_it_wakes_then_nothing_is_lost, reset),
 		cmocka_unit_test_setup(given_a_blocking_source_when_it_runs_then_a_thread_of_its_own_reads, reset),
 		cmocka_unit_test_setup(given_a_failing_write_when_it_is_not_retryable_then_the_job_fails_with_the_outputs_name, reset),
+		cmocka_unit_test_setup(given_a_write_that_fails_for_a_moment_when_rows_were_taken_then_none_is_written_twice, reset),
 		cmocka_unit_test_setup(given_priorities_when_a_higher_input_has_something_then_lower_ones_wait, reset),
 		cmocka_unit_test_setup(given_a_source_that_is_held_back_when_time_passes_then_it_is_paused_and_still_serviced, reset),
 		cmocka_unit_test_setup(given_a_partition_without_records_when_it_counts_as_idle_then_event_time_goes_on, reset),
