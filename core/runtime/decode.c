@@ -48,8 +48,9 @@ decode_open(source_self *self)
 	self->all_rows = memory_allocate(run->batch_rows * sizeof(*self->all_rows));
 	self->source_rows = memory_allocate(run->batch_rows * sizeof(*self->source_rows));
 	self->key_rows = memory_allocate(run->batch_rows * sizeof(*self->key_rows));
+	self->kept_rows = memory_allocate(run->batch_rows * sizeof(*self->kept_rows));
 	if (self->decoded == NULL || self->keys == NULL || self->all_rows == NULL || self->source_rows == NULL ||
-	    self->key_rows == NULL)
+	    self->key_rows == NULL || self->kept_rows == NULL)
 		return FLOW_E_MEMORY;
 	for (uint32_t i = 0; i < run->batch_rows; i++)
 		self->all_rows[i] = i;
@@ -203,12 +204,9 @@ decode_some(source_self *self, const flow_batch *raw, const uint32_t *list, uint
 	copy_columns(self, raw);
 	if (!keyed)
 		return decode_finish_rows(self, NULL, 0);
-	uint32_t *selection = flow_builder_alloc(self->selections, builder->row_count * sizeof(*selection));
 	uint32_t selected = 0;
-	if (selection == NULL)
-		return FLOW_E_MEMORY;
-	status = decode_keys(self, raw, selection, &selected);
-	return status < 0 ? status : decode_finish_rows(self, selection, selected);
+	status = decode_keys(self, raw, self->kept_rows, &selected);
+	return status < 0 ? status : decode_finish_rows(self, self->kept_rows, selected);
 }
 
 static flow_status

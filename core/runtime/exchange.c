@@ -76,7 +76,8 @@ notify(outbox *o, outbox_target *target)
 		target->wake_waits = 0;
 		return;
 	}
-	uint32_t waiting = (uint32_t)atomic_load_explicit(&c->items.tail, memory_order_relaxed) - c->items.seen_head;
+	uint32_t waiting = (uint32_t)atomic_load_explicit(&c->items.tail, memory_order_relaxed) -
+	                   (uint32_t)atomic_load_explicit(&c->items.head, memory_order_relaxed);
 	if (o->task->now - target->last_wake < WAKE_DISTANCE && waiting <= c->items.mask / 2) {
 		target->wake_waits = 1;
 		return;

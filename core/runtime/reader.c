@@ -36,36 +36,23 @@ signal_reader(reader *r)
 }
 
 static void
-fail(reader *r, flow_status status)
-{
-	r->status = status;
-	builder_clear(r->raw);
-	atomic_store(&r->failed, 1);
-}
-
-static void
 read_once(reader *r)
 {
-	source_self *self = r->self;
-	if (r->raw->row_capacity == 0)
-		builder_clear(r->raw);
-	flow_status status = self->ops->source_read(self->source, r->raw, &r->error);
 	flow_batch *batch = NULL;
-	if (status == FLOW_OK && r->raw->row_count != 0)
-		status = source_finish_raw(self, r->raw, &batch, &r->error);
-	if (batch != NULL)
-		ring_push(&r->items, batch);
-	else if (status == FLOW_END)
-		ring_push(&r->items, item_make(ITEM_END, r->raw->partition));
-	else if (status == FLOW_CHANGED)
-		ring_push(&r->items, item_make(ITEM_IDLE, 1));
-	else if (status < 0)
-		fail(r, status);
-	else
+	flow_status status = source_read_raw(r->self, r->raw, &batch, &r->error);
+	if (status == FLOW_AGAIN)
 		return; /* nothing came within the source's patience */
-	if (r->raw->row_count != 0)
-		builder_clear(r->raw);
-	task_wake(self->n->task);
+	if (status == FLOW_OK) {
+		ring_push(&r->items, batch);
+	} else if (status == FLOW_END) {
+		ring_push(&r->items, item_make(ITEM_END, r->raw->partition));
+	} else if (status == FLOW_CHANGED) {
+		ring_push(&r->items, item_make(ITEM_IDLE, 1));
+	} else {
+		r->status = status;
+		atomic_store(&r->failed, 1);
+	}
+	task_wake(r->self->n->task);
 }
 
 static void *

@@ -53,6 +53,7 @@ typedef struct source_self {
 	uint32_t *all_rows;          /* 0, 1, 2, ... */
 	uint32_t *source_rows;
 	uint32_t *key_rows;
+	uint32_t *kept_rows;         /* whose key was good */
 	/* The raw batch that is being decoded. */
 	const flow_batch *current;
 	source_partition *partition;
@@ -100,7 +101,7 @@ void reader_go(reader *r);
 
 /* A source that is held back is still called, with its partitions paused. For either thread; 0: it cannot pause. */
 int source_set_paused(source_self *self, int paused);
-/* The rows in the builder as a raw batch, for either thread. */
-flow_status source_finish_raw(source_self *self, flow_builder *raw, flow_batch **batch, flow_error *error);
+/* One read into the builder, for either thread. FLOW_OK: *batch; else nothing is in the builder but the number of a partition. */
+flow_status source_read_raw(source_self *self, flow_builder *raw, flow_batch **batch, flow_error *error);
 
 #endif

@@ -202,6 +202,7 @@ source_detach(node *n)
 	memory_release(self->all_rows);
 	memory_release(self->source_rows);
 	memory_release(self->key_rows);
+	memory_release(self->kept_rows);
 	memory_release(self->position);
 	arena_destroy(self->memory);
 	memory_release(self);
@@ -388,8 +389,8 @@ read_failed(source_self *self, flow_status status)
 	return FLOW_AGAIN;
 }
 
-flow_status
-source_finish_raw(source_self *self, flow_builder *raw, flow_batch **batch, flow_error *error)
+static flow_status
+finish_raw(source_self *self, flow_builder *raw, flow_batch **batch, flow_error *error)
 {
 	const source_partition *p = NULL;
 	for (uint32_t i = 0; p == NULL && i < self->partition_count; i++)
@@ -406,20 +407,28 @@ source_finish_raw(source_self *self, flow_builder *raw, flow_batch **batch, flow
 	return *batch == NULL ? error_set(error, FLOW_E_MEMORY, "out of memory") : FLOW_OK;
 }
 
+flow_status
+source_read_raw(source_self *self, flow_builder *raw, flow_batch **batch, flow_error *error)
+{
+	if (raw->row_capacity == 0)
+		builder_clear(raw);
+	const char *before = raw->next;
+	flow_status status = self->ops->source_read(self->source, raw, error);
+	if (status == FLOW_OK && raw->row_count != 0)
+		return finish_raw(self, raw, batch, error);
+	uint32_t partition = raw->partition;
+	if (raw->next != before || raw->row_count != 0)
+		builder_clear(raw); /* memory that it took for rows which did not come */
+	raw->partition = partition;
+	return status == FLOW_OK ? FLOW_AGAIN : status;
+}
+
 static flow_status
 read_direct(source_self *self, flow_batch **batch, uint32_t *partition)
 {
 	task *t = self->n->task;
-	if (self->raw->row_capacity == 0)
-		builder_clear(self->raw);
-	flow_status status = self->ops->source_read(self->source, self->raw, &t->error);
+	flow_status status = source_read_raw(self, self->raw, batch, &t->error);
 	*partition = self->raw->partition;
-	if (status == FLOW_OK && self->raw->row_count == 0)
-		status = FLOW_AGAIN;
-	if (status == FLOW_OK)
-		return source_finish_raw(self, self->raw, batch, &t->error);
-	if (self->raw->row_count != 0 || status < 0)
-		builder_clear(self->raw);
 	return status;
 }
 
