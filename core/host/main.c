@@ -25,7 +25,9 @@ configure_log(const arguments *given)
 int
 main(int count, char **words)
 {
+	/* A reader that is gone and a file at its limit are errors of the write, with their place. */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	int exit_code;
 	arguments *given = arguments_parse(count, words, &exit_code);
 	if (given == NULL)
