@@ -120,6 +120,10 @@ plan_job(planner *p)
 	if (instance.size != 0 && written != NULL && !graph_is_name(instance.data))
 		problem_at(p->problems, written, "'%s' is no name of an instance: use letters, digits, '-' and '_'",
 				   instance.data);
+	if (p->flags & PLAN_TRIAL) {
+		const char *own = planner_owned_format(p, "trial-%ld", (long)getpid());
+		p->plan->instance = own == NULL ? "" : own;
+	}
 	p->record_errors = planner_record_errors(options, "record_errors", RECORD_ERRORS_FAIL);
 	settle_parallelism(p, options);
 	settle_dead_letters(p, options);

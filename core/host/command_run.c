@@ -88,7 +88,9 @@ run_plan(session *s, arguments *given)
 {
 	int64_t limit = arguments_number(given, "limit");
 	const char *directory = arguments_value(given, "state-dir");
-	if (limit == -2)
+	if (limit == 0)
+		fprintf(stderr, "flowd run: --limit takes a number of records, at least 1\n");
+	if (limit == -2 || limit == 0)
 		return EXIT_USAGE;
 	if (directory == NULL)
 		directory = default_state_directory(s->plan, s->arena);
@@ -121,13 +123,19 @@ run_plan(session *s, arguments *given)
 }
 
 static int
+is_trial(arguments *given)
+{
+	return arguments_value(given, "limit") != NULL || arguments_value(given, "dry-sink") != NULL;
+}
+
+static int
 run_run(arguments *given)
 {
 	session s;
 	int exit_code = session_open(&s, given);
 	if (exit_code == EXIT_DONE) {
 		if (session_load(&s, given, FILES_MOST) == EXIT_DONE && transfers_report_idle(s.config) == NULL)
-			session_plan(&s, 0);
+			session_plan(&s, is_trial(given) ? PLAN_TRIAL : 0);
 		if (s.plan != NULL)
 			runtime_check(s.plan, s.problems);
 		exit_code = session_report(&s, given);
@@ -146,7 +154,7 @@ static const command_option option_state_dir = { "state-dir", "FOLDER",
 static const command_option option_fresh = { "fresh", NULL, "Discard the state and start from the beginning.", NULL };
 static const command_option option_drop_state = { "drop-state", "NAME",
 	                                              "Discard the state of one operator that no longer fits the plan.", NULL };
-static const command_option option_limit = { "limit", "N", "Read N records of each input, with throwaway state.", NULL };
+static const command_option option_limit = { "limit", "N", "Read N records of each input, with throwaway state; outputs are written.", NULL };
 static const command_option option_dry_sink = { "dry-sink", NULL, "Write nothing, with throwaway state.", NULL };
 static const command_option option_status_file = { "status-file", "FILE", "Keep a file with the run's figures, as JSON.", NULL };
 static const command_option option_check_plugins = {

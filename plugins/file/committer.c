@@ -151,6 +151,20 @@ temporaries_pattern(flow_committer *committer)
 	return pattern;
 }
 
+/* Only what nobody writes: a second run of the job must not take the first one's output away. */
+static flow_status
+remove_temporary(flow_committer *committer, const char *path, flow_error *error)
+{
+	const flow_host *host = committer->host;
+	int descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	flow_status status = descriptor < 0 ? FLOW_OK : path_lock(host, path, descriptor, error);
+	if (status == FLOW_OK && unlink(path) != 0 && errno != ENOENT)
+		status = path_failed(host, error, "cannot remove the temporary", path, errno);
+	if (descriptor >= 0)
+		close(descriptor);
+	return status;
+}
+
 flow_status
 committer_abort(flow_committer *committer, const flow_handle *const *keep, uint64_t count, flow_error *error)
 {
@@ -164,9 +178,8 @@ committer_abort(flow_committer *committer, const flow_handle *const *keep, uint6
 	flow_status status = FLOW_OK;
 	if (glob(pattern, GLOB_PERIOD, NULL, &found) == 0) {
 		for (size_t i = 0; status == FLOW_OK && i < found.gl_pathc; i++)
-			if (!is_kept(committer, found.gl_pathv[i], keep, count) && unlink(found.gl_pathv[i]) != 0 &&
-				errno != ENOENT)
-				status = path_failed(host, error, "cannot remove the temporary", found.gl_pathv[i], errno);
+			if (!is_kept(committer, found.gl_pathv[i], keep, count))
+				status = remove_temporary(committer, found.gl_pathv[i], error);
 	}
 	globfree(&found);
 	host->release(pattern);

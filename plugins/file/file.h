@@ -59,6 +59,8 @@ char *path_temporary(const struct path_names *names, const char *target);
 char *path_folder(const flow_host *host, const char *path);
 /* fsync of the folder, so that a name in it is durable. */
 flow_status path_sync_folder(const flow_host *host, const char *path, flow_error *error);
+/* Keeps other writers away from an open temporary, until it is closed: FLOW_E_LOCKED. */
+flow_status path_lock(const flow_host *host, const char *path, int descriptor, flow_error *error);
 /* A failed call on a path: text and status from errno, with what to do about it. */
 flow_status path_failed(const flow_host *host, flow_error *error, const char *doing, const char *path, int number);
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,6 +35,9 @@ path_failed(const flow_host *host, flow_error *error, const char *doing, const c
 	case ENFILE:
 		status = FLOW_E_UNAVAILABLE;
 		remedy = "; raise the limit of open files (ulimit -n)";
+		break;
+	case EFBIG:
+		remedy = "; raise the limit of file sizes (ulimit -f), then start the job again: it goes on from its last checkpoint";
 		break;
 	default:
 		break;
@@ -245,6 +249,17 @@ path_folder(const flow_host *host, const char *path)
 	if (slash == NULL)
 		return copy_text(host, ".", 1);
 	return copy_text(host, path, slash == path ? 1 : (uint64_t)(slash - path));
+}
+
+flow_status
+path_lock(const flow_host *host, const char *path, int descriptor, flow_error *error)
+{
+	if (flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+		return FLOW_OK; /* not every file system has locks */
+	return flow_fail(host, error, FLOW_E_LOCKED,
+					 "%s: another run of the job, or another output of it, is writing it; end that one, or give one of them another "
+					 "path or instance",
+					 path);
 }
 
 flow_status

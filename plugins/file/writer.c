@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -107,7 +108,7 @@ open_temporary(flow_writer *writer, const flow_stream_request *request, const fl
 		status = make_folders(host, writer->target, error);
 	if (status != FLOW_OK)
 		return status;
-	int flags = O_WRONLY | O_CLOEXEC | (recovered == NULL ? O_CREAT | O_TRUNC : 0);
+	int flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | (recovered == NULL ? O_CREAT : 0);
 	writer->descriptor = open(writer->temporary, flags, 0666);
 	if (writer->descriptor < 0 && errno == ENOENT && recovered == NULL)
 		return missing_folder(writer, error);
@@ -118,8 +119,13 @@ open_temporary(flow_writer *writer, const flow_stream_request *request, const fl
 			writer->temporary);
 	if (writer->descriptor < 0)
 		return path_failed(host, error, "cannot open", writer->temporary, errno);
+	status = path_lock(host, writer->temporary, writer->descriptor, error);
+	if (status == FLOW_OK && recovered != NULL)
+		return go_on_from(writer, recovered, length, error);
 	*length = 0;
-	return recovered == NULL ? FLOW_OK : go_on_from(writer, recovered, length, error);
+	if (status == FLOW_OK && ftruncate(writer->descriptor, 0) != 0)
+		status = path_failed(host, error, "cannot empty", writer->temporary, errno);
+	return status;
 }
 
 static flow_status

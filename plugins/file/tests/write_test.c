@@ -244,11 +244,12 @@ abort_drops_what_is_not_kept_and_only_of_this_job(void **state)
 	fixture_stream out = output(t, path, NULL), other = output(t, path, NULL);
 	other.job = "other/job";
 	other.instance = "two";
-	fixture_writer *writer = fixture_writer_open(&out, 1, NULL);
-	fixture_writer_open(&out, 0, NULL);
+	fixture_writer *writer = fixture_writer_open(&out, 1, NULL), *dropped = fixture_writer_open(&out, 0, NULL);
 	fixture_writer_open(&other, 0, NULL);
 	fixture_write(writer, "kept");
 	const flow_handle *handle = fixture_prepare(writer, 1, 0);
+	fixture_writer_close(writer);
+	fixture_writer_close(dropped);
 	put_text(path_of(t, ".x-0.job.part"), "matches [x] only as a pattern");
 	assert_int_equal(fixture_try_abort(fixture_committer_open(&out), handle), FLOW_OK);
 	assert_null(content(t, path_of(t, ".[x]-0.job.part"), NULL));
@@ -257,6 +258,21 @@ abort_drops_what_is_not_kept_and_only_of_this_job(void **state)
 	assert_non_null(content(t, path_of(t, ".x-0.job.part"), NULL));
 	assert_int_equal(fixture_try_abort(fixture_committer_open(&out), NULL), FLOW_OK);
 	assert_null(content(t, path_of(t, ".[x]-1.job.part"), NULL));
+}
+
+static void
+what_is_being_written_is_neither_dropped_nor_written_by_another(void **state)
+{
+	struct files *t = *state;
+	fixture_stream out = output(t, path_of(t, "out"), NULL);
+	fixture_writer *writer = fixture_writer_open(&out, 0, NULL);
+	fixture_write(writer, "mine");
+	assert_int_equal(fixture_try_abort(fixture_committer_open(&out), NULL), FLOW_E_LOCKED);
+	assert_message(t, "another run of the job, or another output of it, is writing it");
+	assert_null(fixture_try_writer_open(&out, 0, NULL));
+	assert_int_equal(t->f->error.status, FLOW_E_LOCKED);
+	assert_int_equal(fixture_try_commit(fixture_committer_open(&out), fixture_prepare(writer, 1, 1), 1), FLOW_OK);
+	assert_string_equal(content(t, path_of(t, "out"), NULL), "mine");
 }
 
 static void
@@ -375,6 +391,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(folder_is_no_target, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(tasks_write_files_of_their_own, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(abort_drops_what_is_not_kept_and_only_of_this_job, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_being_written_is_neither_dropped_nor_written_by_another, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(stream_without_room_fails_for_good, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(failed_write_is_taken_back_and_can_be_tried_again, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(failed_write_of_a_compressed_file_is_final, set_up, tear_down),
