@@ -19,7 +19,7 @@ static const flow_schemas *schemas;
 
 struct made_partition {
 	flow_partition description;
-	char id[8];
+	char id[16];
 	uint64_t next, end;
 	int assigned, paused;
 };
