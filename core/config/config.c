@@ -357,6 +357,19 @@ config_put(config *c, const char *const *key, size_t key_length, setting *value)
 		out_of_memory(c);
 }
 
+void
+config_remove(config *c, uint8_t layer, const char *section, const char *name)
+{
+	setting *group = setting_child(c->trees[layer], section);
+	for (size_t i = 0; group != NULL && i < group->child_count; i++) {
+		if (strcmp(group->children[i]->name, name) != 0)
+			continue;
+		memmove(&group->children[i], &group->children[i + 1], (group->child_count - i - 1) * sizeof(*group->children));
+		group->child_count--;
+		return;
+	}
+}
+
 const setting *
 config_root(const config *c, const char *name)
 {

@@ -33,6 +33,9 @@ int config_set_command(config *c, const char *assignment);
  * Planner settings are dropped where layers 3 or 4 have the key. The setting is copied: one may be put under several keys. */
 void config_put(config *c, const char *const *key, size_t key_length, setting *value);
 
+/* Takes a thing out of one layer again: what a logical stream had, once it is expanded. Nothing there is fine. Files stay as they are. */
+void config_remove(config *c, uint8_t layer, const char *section, const char *name);
+
 /* The raw group as written, for notations: "application", "links", "transfers"; NULL: none. */
 const setting *config_root(const config *c, const char *name);
 /* Files that were loaded, in order (for relative paths, watching). */

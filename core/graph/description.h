@@ -33,6 +33,7 @@ struct description {
 	described *first, *last;
 	described *application;
 	size_t step_count;
+	size_t first_step; /* where its steps begin in the graph */
 	const setting *logical; /* expanders: the effective settings of the logical input */
 	flow_status (*context_init)(void **shared, flow_error *error);
 	void (*context_close)(void *shared);
@@ -45,6 +46,11 @@ void description_begin(description *d, config *c, const char *path);
 int description_counts(description *d, const described *one);
 /* Paths of all settings, as messages show them: after describing. */
 void description_settle(description *d);
+/* All things of one kind as a group, or the steps as a list. NULL: out of memory. */
+setting *description_things(description *d, const setting *place, uint32_t kind, const char *name);
+/* graph_reader.origins, where graph_reader.code is the description. */
+void description_origins(graph_reader *r, graph_step *step);
+graph_origin description_origin(const graph_reader *r, const described *one, const setting *place);
 /* What a plugin returned, as one of ours: NULL if it is none of this description. */
 described *description_find(const description *d, const flow_descriptor *shown);
 

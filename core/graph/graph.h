@@ -46,11 +46,14 @@ typedef struct graph_step {
 	int bad;              /* something of it is wrong and reported */
 } graph_step;
 
-typedef struct graph_stream {
+typedef struct graph_stream graph_stream;
+struct graph_stream {
 	const char *id;
 	uint32_t direction; /* FLOW_DIRECTION_INPUT, _OUTPUT */
 	const setting *place;
-} graph_stream;
+	const graph_stream *logical; /* the input that it was expanded from, or NULL */
+	const char *system;          /* of an input that was expanded: its system, for chains */
+};
 
 typedef struct graph {
 	const char
@@ -59,6 +62,8 @@ typedef struct graph {
 	const setting *place;
 	graph_stream **streams; /* inputs, then outputs, each in the order of the file */
 	size_t stream_count;
+	graph_stream **logical; /* inputs that were expanded; they are no streams any more */
+	size_t logical_count;
 	graph_step **steps;
 	size_t step_count;
 	/* The context that the functions of an application in code share; NULL: none. */

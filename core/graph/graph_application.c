@@ -24,8 +24,8 @@ add_child(description *d, setting *group, setting *child)
 }
 
 /* All things of one kind as a group, or the steps as a list. */
-static setting *
-things_of(description *d, uint32_t kind, const char *name)
+setting *
+description_things(description *d, const setting *place, uint32_t kind, const char *name)
 {
 	size_t count = 0;
 	for (described *one = d->first; one != NULL; one = one->next)
@@ -37,7 +37,7 @@ things_of(description *d, uint32_t kind, const char *name)
 	for (described *one = d->first; one != NULL; one = one->next)
 		if (one->shown.kind == kind && description_counts(d, one))
 			children[count++] = one->group;
-	setting *group = setting_group(d->arena, d->application->group, name, children, count);
+	setting *group = setting_group(d->arena, place, name, children, count);
 	if (group == NULL)
 		return NULL;
 	if (kind == FLOW_DESCRIBE_STEP)
@@ -60,7 +60,7 @@ application_setting(description *d)
 	setting *all = d->application->group;
 	for (size_t i = 0; i < FLOW_COUNT(parts) && !d->failed; i++) {
 		const setting *written = setting_child(all, parts[i].name);
-		setting *things = things_of(d, parts[i].kind, parts[i].name);
+		setting *things = description_things(d, all, parts[i].kind, parts[i].name);
 		if (written != NULL)
 			problem_at(d->problems, written, "the application's %s have descriptors of their own", parts[i].name);
 		else if ((things == NULL || things->child_count != 0 || parts[i].kind == FLOW_DESCRIBE_STEP))
@@ -81,32 +81,34 @@ step_at(const description *d, size_t index)
 	return one;
 }
 
-static graph_origin
-origin_of(graph_reader *r, const described *one, const setting *place)
+graph_origin
+description_origin(const graph_reader *r, const described *one, const setting *place)
 {
+	const description *d = r->code;
 	graph_origin found = { GRAPH_NONE, GRAPH_NONE, one->first_output != NULL, place };
 	if (one->first_output != NULL)
 		one = one->first_output;
 	if (one->shown.kind == FLOW_DESCRIBE_STEP)
-		found.step = one->group == NULL ? GRAPH_NONE : one->index;
+		found.step = one->group == NULL ? GRAPH_NONE : d->first_step + one->index;
 	else if (one->group != NULL)
 		found.stream = graph_find_stream(r->graph, one->shown.name, FLOW_DIRECTION_INPUT);
 	return found;
 }
 
-static void
-read_origins(graph_reader *r, graph_step *step)
+void
+description_origins(graph_reader *r, graph_step *step)
 {
-	const described *one = step_at(r->code, step->index);
+	const description *d = r->code;
+	const described *one = step_at(d, step->index - d->first_step);
 	if (one == NULL || !graph_step_origins(r, step, one->origin_count == 0 ? 1 : one->origin_count))
 		return;
 	for (size_t i = 0; i < one->origin_count; i++)
-		step->origins[i] = origin_of(r, one->origins[i], step->place);
+		step->origins[i] = description_origin(r, one->origins[i], step->place);
 	if (one->second == NULL)
 		return;
 	step->second = reader_allocate(r, sizeof(*step->second));
 	if (step->second != NULL)
-		*step->second = origin_of(r, one->second, step->place);
+		*step->second = description_origin(r, one->second, step->place);
 }
 
 /* --- describing
@@ -183,7 +185,7 @@ graph_from_application(config *c, registry *registered, const flow_component *ap
 					   .arena = config_arena(c),
 					   .problems = config_problems(c),
 					   .registry = registered,
-					   .origins = read_origins,
+					   .origins = description_origins,
 					   .code = d };
 	graph *g = graph_read_application(&r, all);
 	if (g != NULL) {

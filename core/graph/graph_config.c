@@ -38,8 +38,8 @@ check_name(graph_reader *r, const setting *s, const char *what)
 }
 
 /* Puts a system, stream or table into layer 4. */
-static void
-put_thing(graph_reader *r, const char *section, const setting *thing)
+void
+reader_put_thing(graph_reader *r, const char *section, const setting *thing)
 {
 	const char *key[2] = { section, thing->name };
 	setting *copy = setting_copy(r->arena, thing, LAYER_DESCRIPTOR, NULL);
@@ -57,7 +57,7 @@ read_things(graph_reader *r, const setting *group, const char *section, const ch
 	for (size_t i = 0; i < group->child_count; i++) {
 		const setting *thing = group->children[i];
 		if (check_name(r, thing, what) && setting_expect(r->problems, thing, GROUP, "group"))
-			put_thing(r, section, thing);
+			reader_put_thing(r, section, thing);
 	}
 }
 
@@ -68,7 +68,7 @@ add_stream(graph_reader *r, const setting *place, const char *id, uint32_t direc
 	graph_stream *stream = reader_allocate(r, sizeof(*stream));
 	if (stream == NULL)
 		return;
-	*stream = (graph_stream){ id, direction, place };
+	*stream = (graph_stream){ .id = id, .direction = direction, .place = place };
 	g->streams[g->stream_count++] = stream;
 }
 
@@ -99,7 +99,7 @@ read_streams(graph_reader *r, const setting *group, uint32_t direction)
 			continue;
 		int usable = setting_expect(r->problems, s, GROUP, "group");
 		if (usable && (direction == FLOW_DIRECTION_INPUT || check_other_direction(r, s)))
-			put_thing(r, "streams", s);
+			reader_put_thing(r, "streams", s);
 		add_stream(r, s, s->name, direction);
 	}
 }
@@ -120,7 +120,7 @@ read_dead_letters(graph_reader *r, const setting *s)
 					   "an output is called 'dead_letters' already; name it here: dead_letters = \"dead_letters\"");
 			return;
 		}
-		put_thing(r, "streams", s);
+		reader_put_thing(r, "streams", s);
 		add_stream(r, s, s->name, FLOW_DIRECTION_OUTPUT);
 		copy->kind = SETTING_STRING;
 		copy->text = s->name;
@@ -210,8 +210,8 @@ members(const setting *group)
 	return group == NULL ? 0 : group->child_count;
 }
 
-static void
-list_functions(graph_reader *r)
+void
+reader_list_functions(graph_reader *r)
 {
 	r->function_count = registry_ids(r->registry, FLOW_FUNCTION, NULL, 0);
 	r->functions = reader_allocate(r, (r->function_count + 1) * sizeof(*r->functions));
@@ -232,7 +232,7 @@ graph_read_application(graph_reader *r, const setting *application)
 	const setting *inputs = setting_child(application, "inputs");
 	const setting *outputs = setting_child(application, "outputs");
 	g->streams = reader_allocate(r, (members(inputs) + members(outputs) + 1) * sizeof(*g->streams));
-	list_functions(r);
+	reader_list_functions(r);
 	if (r->failed)
 		return NULL;
 	read_name(r, application);

@@ -517,14 +517,18 @@ void
 graph_read_flow(graph_reader *r, const setting *flow)
 {
 	graph *g = r->graph;
-	g->steps = reader_allocate(r, (flow->child_count + 1) * sizeof(*g->steps));
-	if (g->steps == NULL)
+	size_t before = g->step_count;
+	graph_step **steps = reader_allocate(r, (before + flow->child_count + 1) * sizeof(*steps));
+	if (steps == NULL)
 		return;
+	if (before != 0)
+		memcpy(steps, g->steps, before * sizeof(*steps));
+	g->steps = steps;
 	if (flow->child_count == 0)
 		problem_at(r->problems, flow, "has no steps");
 	for (size_t i = 0; i < flow->child_count && !r->failed; i++)
 		read_step(r, flow->children[i]);
-	for (size_t i = 0; i < g->step_count && !r->failed; i++) {
+	for (size_t i = before; i < g->step_count && !r->failed; i++) {
 		if (r->origins != NULL)
 			r->origins(r, g->steps[i]);
 		else

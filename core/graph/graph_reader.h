@@ -49,7 +49,11 @@ const char *setting_place(arena *a, const setting *s);
 
 /* Reads the settings of an application into a graph. NULL: out of memory. */
 graph *graph_read_application(graph_reader *r, const setting *application);
-/* Reads `application.flow` into the graph's steps. */
+/* Puts a system, stream or table into layer 4. */
+void reader_put_thing(graph_reader *r, const char *section, const setting *thing);
+/* Looks up which ids are functions. */
+void reader_list_functions(graph_reader *r);
+/* Reads `application.flow` into the graph's steps, behind those that are there. */
 void graph_read_flow(graph_reader *r, const setting *flow);
 /* Room for so many origins of a step, none of them known yet. 0: out of memory. */
 int graph_step_origins(graph_reader *r, graph_step *step, size_t count);

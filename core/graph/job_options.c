@@ -173,8 +173,10 @@ OPTION(input_delete_committed, .type = FLOW_OPTION_BOOL, .name = "delete_committ
 	   .doc = "Records that were used and are behind a checkpoint may be deleted in their system.");
 OPTION(input_broadcast, .type = FLOW_OPTION_BOOL, .name = "broadcast", .default_text = "false",
 	   .doc = "Every task reads all of it.");
-OPTION(input_transformer, .type = FLOW_OPTION_STRING, .name = "transformer", .example = "\"envelope\"",
-	   .doc = "A component that changes its records before anything else sees them.");
+OPTION(input_transformer, .type = FLOW_OPTION_REFERENCE, .name = "transformer", .refers_to = "transformer",
+	   .example = "\"envelope\"",
+	   .doc = "A component that changes its records before anything else sees them: its name, or a group { type = "
+			  "\"envelope\"; ... } with its options. It takes the place of one that its system has; \"none\": neither.");
 
 static const flow_option *const input_list[] = {
 	&stream_system,

@@ -57,7 +57,10 @@ planner_schema_text(planner *p, const flow_schema *schema)
 static void
 plan_parts(planner *p)
 {
-	plan_job(p);
+	plan_job_id(p);
+	plan_expand(p);
+	if (!p->failed)
+		plan_job(p);
 	if (!p->failed)
 		plan_systems(p);
 	if (!p->failed)

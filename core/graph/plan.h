@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "flow/flow.h"
+#include "flow/transformer.h"
 #include "graph/graph.h"
 
 #define PLAN_NONE UINT32_MAX
@@ -55,6 +56,14 @@ typedef struct plan_serde {
 	const flow_schema *schema; /* decoded; for outputs: what is written */
 } plan_serde;
 
+/* What changes the records of an input before anything else sees them. */
+typedef struct plan_transformer {
+	const flow_component *component; /* NULL: nothing */
+	const flow_options *options;
+	void *binding;
+	const flow_schema *schema; /* of the results */
+} plan_transformer;
+
 typedef struct plan_stream {
 	const char *id;
 	uint32_t direction;
@@ -63,10 +72,12 @@ typedef struct plan_stream {
 	flow_stream_description description;
 	plan_serde value;
 	plan_serde key;
+	plan_transformer transformer;
 	const flow_schema *schema;     /* of its records, decoded */
 	const flow_schema *key_schema; /* NULL: none */
 	uint32_t byte_stream;          /* raw pieces, the value serde frames them */
 	uint32_t bounded;
+	uint32_t broadcast;        /* input: every task reads all of it */
 	uint32_t bootstrap;        /* read to its end before inputs that are not */
 	int32_t priority;          /* higher first; -1: none set */
 	uint32_t start;            /* FLOW_START_* */

@@ -326,7 +326,7 @@ take_back(planner *p, uint32_t nodes, uint32_t links)
 	while (p->node_count > nodes) {
 		const plan_operator *o = &p->nodes[--p->node_count]->operator;
 		if (o->kind == OPERATOR_SOURCE)
-			p->source_nodes[o->stream] = PLAN_NONE;
+			p->source_nodes[o->stream] = p->input_nodes[o->stream] = PLAN_NONE;
 	}
 }
 

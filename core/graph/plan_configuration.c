@@ -53,11 +53,24 @@ collect(struct collection *c, const char *key, const setting *s)
 		add(c, key, setting_print(c->arena, s), s);
 }
 
-static void
-collect_section(struct collection *c, config *from, const char *section)
+/* A logical input was expanded: what files say of it is not what runs. */
+static int
+is_stream(const plan *p, const char *id)
 {
+	for (uint32_t i = 0; i < p->stream_count; i++)
+		if (strcmp(p->streams[i].id, id) == 0)
+			return 1;
+	return 0;
+}
+
+static void
+collect_section(struct collection *c, const plan *p, const char *section)
+{
+	config *from = p->config;
 	const char *const *names = config_names(from, section);
 	for (size_t i = 0; names[i] != NULL && !c->failed; i++) {
+		if (strcmp(section, "streams") == 0 && !is_stream(p, names[i]))
+			continue;
 		const setting *group = config_effective(from, section, names[i]);
 		const char *key = arena_format(c->arena, "%s.%s", section, names[i]);
 		c->failed |= key == NULL;
@@ -78,7 +91,7 @@ plan_configuration(const plan *p, plan_configuration_visit visit, void *context)
 	static const char *const sections[] = { "systems", "streams", "tables", "operators" };
 	struct collection c = { .arena = p->arena };
 	for (size_t i = 0; i < FLOW_COUNT(sections); i++)
-		collect_section(&c, p->config, sections[i]);
+		collect_section(&c, p, sections[i]);
 	const setting *job = config_effective(p->config, "job", NULL);
 	if (job != NULL)
 		collect(&c, "job", job);

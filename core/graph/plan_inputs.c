@@ -43,7 +43,9 @@ source_cursor(planner *p, size_t index, plan_cursor *at)
 {
 	if (!p->stream_usable[index])
 		return STEP_FAILED;
-	uint32_t number = source_node(p, index);
+	uint32_t number = p->input_nodes[index];
+	if (number == PLAN_NONE)
+		number = source_node(p, index);
 	if (number == PLAN_NONE)
 		return STEP_FAILED;
 	const plan_operator *o = &p->nodes[number]->operator;
@@ -52,7 +54,16 @@ source_cursor(planner *p, size_t index, plan_cursor *at)
 						 .kind = FLOW_STREAM_NON_KEYED,
 						 .schema = o->schema[0],
 						 .key_schema = o->key_schema[0] };
-	return STEP_BOUND;
+	if (p->input_nodes[index] == PLAN_NONE && p->plan->streams[index].transformer.component != NULL) {
+		at->node = plan_transformer_node(p, &p->plan->streams[index], at);
+		at->schema = p->plan->streams[index].transformer.schema;
+	}
+	if (p->plan->streams[index].broadcast) {
+		at->kind = FLOW_STREAM_BROADCAST;
+		at->partitioning = EDGE_BROADCAST;
+	}
+	p->input_nodes[index] = at->node;
+	return at->node == PLAN_NONE ? STEP_FAILED : STEP_BOUND;
 }
 
 /* STEP_WAITING: the step before is not bound yet. */

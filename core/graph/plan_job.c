@@ -23,8 +23,8 @@ job_setting(planner *p, const char *name)
 }
 
 /* The id decides which `jobs.<id>` is read, so it is found before that. */
-static void
-settle_id(planner *p)
+void
+plan_job_id(planner *p)
 {
 	plan *pl = p->plan;
 	const setting *id = job_setting(p, "id");
@@ -87,12 +87,15 @@ static void
 report_unknown_names(planner *p)
 {
 	const graph *g = p->graph;
-	const char **names = planner_allocate(p, (g->stream_count + g->step_count + 1) * sizeof(*names));
+	const char **names =
+		planner_allocate(p, (g->stream_count + g->logical_count + g->step_count + 1) * sizeof(*names));
 	if (names == NULL)
 		return;
 	size_t count = 0;
 	for (size_t i = 0; i < g->stream_count; i++)
 		names[count++] = g->streams[i]->id;
+	for (size_t i = 0; i < g->logical_count; i++)
+		names[count++] = g->logical[i]->id;
 	report_strangers(p, "streams", "stream", names, count);
 	count = 0;
 	for (size_t i = 0; i < g->step_count; i++)
@@ -105,7 +108,6 @@ void
 plan_job(planner *p)
 {
 	static const char *const ignore[] = { "state_store", NULL };
-	settle_id(p);
 	setting place = *p->graph->place;
 	place.path = "job";
 	const setting *group = config_effective(p->config, "job", NULL);

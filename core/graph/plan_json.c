@@ -153,6 +153,16 @@ put_serde(struct printing *w, json_t *object, const char *name, const plan_serde
 }
 
 static void
+put_transformer(struct printing *w, json_t *object, const plan_transformer *transformer)
+{
+	json_t *described = checked(w, json_object());
+	put_text(w, described, "type", transformer->component->id);
+	put_options(w, described, transformer->options);
+	put_schema(w, described, "schema", transformer->schema);
+	put(w, object, "transformer", described);
+}
+
+static void
 put_fields(struct printing *w, json_t *object, const plan_stream *stream)
 {
 	if (stream->fields == NULL)
@@ -168,6 +178,7 @@ put_input(struct printing *w, json_t *object, const plan_stream *stream)
 {
 	put_true(w, object, "bounded", stream->bounded);
 	put_true(w, object, "bootstrap", stream->bootstrap);
+	put_true(w, object, "broadcast", stream->broadcast);
 	put_true(w, object, "reset_offset", stream->reset);
 	put_true(w, object, "delete_committed_messages", stream->delete_committed);
 	put_true(w, object, "read_anew_at_start", stream->volatile_reader);
@@ -195,6 +206,8 @@ stream_json(struct printing *w, const plan_stream *stream)
 	put_serde(w, object, "key", &stream->key);
 	put_schema(w, object, "schema", stream->schema);
 	put_schema(w, object, "key_schema", stream->key_schema);
+	if (stream->transformer.component != NULL)
+		put_transformer(w, object, &stream->transformer);
 	put_text(w, object, "record_errors", record_errors_name(stream->record_errors));
 	if (input)
 		put_input(w, object, stream);

@@ -17,28 +17,28 @@ has_option(const flow_option_set *host_set, const flow_component *component, con
 /* Of a system's defaults a stream takes those of its direction. What neither direction has goes along and is reported
  * with it. */
 static int
-is_for_other_direction(const plan_stream *stream, const flow_component *component, const char *name)
+is_for_other_direction(uint32_t direction, const flow_component *component, const char *name)
 {
 	int inputs = has_option(&input_options, component, "input", name);
 	int outputs = has_option(&output_options, component, "output", name);
-	return stream->direction == FLOW_DIRECTION_INPUT ? outputs && !inputs : inputs && !outputs;
+	return direction == FLOW_DIRECTION_INPUT ? outputs && !inputs : inputs && !outputs;
 }
 
 /* Layer 2: what the system says for its streams. The stream's own setting, in whatever layer, beats it. A serde is one
  * thing: parts of the system's never mix with parts of the stream's. */
-static void
-put_system_defaults(planner *p, const plan_stream *stream, const flow_component *component, const setting *system,
-					const setting *group)
+void
+planner_put_system_defaults(planner *p, const char *id, uint32_t direction, const flow_component *component,
+							const setting *system, const setting *group)
 {
 	const setting *defaults = setting_child(system, "stream_defaults");
 	const setting *serde = setting_child(group, "serde") != NULL ? NULL : setting_child(system, "serde");
 	size_t count = defaults == NULL || defaults->kind != SETTING_GROUP ? 0 : defaults->child_count;
 	for (size_t i = 0; i <= count; i++) {
 		const setting *s = i < count ? defaults->children[i] : serde;
-		if (s == NULL || s->layer == LAYER_DEFAULT || is_for_other_direction(stream, component, s->name))
+		if (s == NULL || s->layer == LAYER_DEFAULT || is_for_other_direction(direction, component, s->name))
 			continue;
 		setting *copy = setting_copy(config_arena(p->config), s, LAYER_SYSTEM, NULL);
-		const char *key[3] = { "streams", stream->id, s->name };
+		const char *key[3] = { "streams", id, s->name };
 		p->failed |= copy == NULL;
 		if (copy != NULL)
 			config_put(p->config, key, 3, copy);
@@ -60,14 +60,15 @@ ignored_keys(planner *p, const plan_stream *stream, const flow_component *compon
 {
 	uint32_t other = stream->direction == FLOW_DIRECTION_INPUT ? FLOW_DIRECTION_OUTPUT : FLOW_DIRECTION_INPUT;
 	size_t members = group == NULL ? 0 : group->child_count, count = 0;
-	const char **list = planner_allocate(p, (members + 2) * sizeof(*list));
+	const char **list = planner_allocate(p, (members + 3) * sizeof(*list));
 	if (list == NULL)
 		return NULL;
 	list[count++] = "serde";
+	list[count++] = "transformer";
 	if (graph_find_stream(p->graph, stream->id, other) == GRAPH_NONE)
 		return list;
 	for (size_t i = 0; i < members; i++)
-		if (is_for_other_direction(stream, component, group->children[i]->name))
+		if (is_for_other_direction(stream->direction, component, group->children[i]->name))
 			list[count++] = group->children[i]->name;
 	return list;
 }
@@ -86,25 +87,19 @@ static void
 read_input_properties(planner *p, plan_stream *stream, const setting *group, const flow_component *component)
 {
 	const flow_options *options = stream->request.options;
-	const setting *transformer = setting_child(group, "transformer");
 	stream->bounded = (uint32_t)flow_option_bool(options, "bounded", 0);
 	stream->bootstrap = (uint32_t)flow_option_bool(options, "bootstrap", 0);
 	stream->priority = (int32_t)flow_option_int(options, "priority", -1);
 	stream->start =
 		flow_slice_is(flow_option_text(options, "offset_default"), "newest") ? FLOW_START_NEWEST : FLOW_START_OLDEST;
 	stream->reset = (uint32_t)flow_option_bool(options, "reset_offset", 0);
+	stream->broadcast = (uint32_t)flow_option_bool(options, "broadcast", 0);
 	stream->delete_committed = (uint32_t)flow_option_bool(options, "delete_committed_messages", 0);
 	if (component == NULL)
 		return;
 	const flow_system_ops *ops = component->ops;
 	if (stream->delete_committed && !FLOW_CAN(ops, delete_committed))
 		refuse(p, stream, group, "delete_committed_messages", "records of this system cannot be deleted by the job");
-	if (flow_option_bool(options, "broadcast", 0))
-		refuse(p, stream, group, "broadcast",
-			   "broadcast inputs need a function of two inputs, which no step can name yet");
-	if (transformer != NULL && transformer->kind == SETTING_STRING &&
-		planner_component(p, FLOW_TRANSFORMER, transformer->text, transformer) != NULL)
-		refuse(p, stream, group, "transformer", "transformers are not applied yet");
 }
 
 static void
@@ -163,9 +158,9 @@ foreign_setting(const setting *s)
 	return s;
 }
 
-/* Serdes belong to the application. Reports those of other layers, also where they are overridden. */
-static int
-refuse_foreign_serde(planner *p, const setting *s)
+/* Also where they are overridden. */
+int
+planner_refuse_foreign_serde(planner *p, const setting *s)
 {
 	const setting *foreign = foreign_setting(s);
 	if (foreign != NULL)
@@ -173,7 +168,7 @@ refuse_foreign_serde(planner *p, const setting *s)
 				   "the serde of an input or output is set in the application only, not by configuration");
 	int refused = foreign != NULL;
 	for (size_t i = 0; i < s->child_count && !refused; i++)
-		refused = refuse_foreign_serde(p, s->children[i]);
+		refused = planner_refuse_foreign_serde(p, s->children[i]);
 	return refused;
 }
 
@@ -262,7 +257,7 @@ open_serdes(planner *p, plan_stream *stream, const setting *group)
 				   stream->direction == FLOW_DIRECTION_INPUT ? "read" : "written");
 		return 0;
 	}
-	if (refuse_foreign_serde(p, s))
+	if (planner_refuse_foreign_serde(p, s))
 		return 0;
 	if (system != NULL && (system->flags & FLOW_SYSTEM_OWN_SERDE) != 0) {
 		problem_at(p->problems, s, "system '%s' (%s) has a form of its own; its streams take no serde",
@@ -399,7 +394,8 @@ plan_one_stream(planner *p, uint32_t index)
 		stream->system = find_system(p->plan, system->text);
 	const flow_component *component = stream->system == PLAN_NONE ? NULL : p->plan->systems[stream->system].component;
 	if (component != NULL) {
-		put_system_defaults(p, stream, component, p->plan->systems[stream->system].place, group);
+		planner_put_system_defaults(p, stream->id, stream->direction, component, p->plan->systems[stream->system].place,
+									group);
 		group = config_effective(p->config, "streams", stream->id);
 	}
 	read_properties(p, stream, group, component);
@@ -407,7 +403,7 @@ plan_one_stream(planner *p, uint32_t index)
 			   !p->failed && p->plan->systems[stream->system].instance != NULL && describe(p, stream);
 	good &= open_serdes(p, stream, group);
 	if (good && stream->direction == FLOW_DIRECTION_INPUT)
-		good = settle_input_types(p, stream, group);
+		good = settle_input_types(p, stream, group) && plan_transform(p, stream, group);
 	p->stream_usable[index] = good && p->problems->errors == before;
 }
 
@@ -420,6 +416,7 @@ plan_streams(planner *p)
 	p->stream_usable = planner_allocate(p, count + 1);
 	p->source_nodes = planner_allocate(p, (count + 1) * sizeof(uint32_t));
 	p->sink_nodes = planner_allocate(p, (count + 1) * sizeof(uint32_t));
+	p->input_nodes = planner_allocate(p, (count + 1) * sizeof(uint32_t));
 	if (p->failed)
 		return;
 	p->plan->stream_count = (uint32_t)count;
@@ -430,7 +427,7 @@ plan_streams(planner *p)
 		stream->place = g->streams[i]->place;
 		stream->system = PLAN_NONE;
 		stream->priority = -1;
-		p->source_nodes[i] = p->sink_nodes[i] = PLAN_NONE;
+		p->source_nodes[i] = p->sink_nodes[i] = p->input_nodes[i] = PLAN_NONE;
 		if (stream->place->kind == SETTING_GROUP)
 			plan_one_stream(p, i);
 	}

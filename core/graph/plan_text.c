@@ -52,6 +52,8 @@ static void
 print_input(const plan_stream *stream, FILE *to)
 {
 	fputs(stream->bounded ? ", bounded" : ", unbounded", to);
+	if (stream->broadcast)
+		fputs(", read by every task", to);
 	if (stream->bootstrap)
 		fputs(", read first", to);
 	if (stream->priority >= 0)
@@ -144,7 +146,8 @@ print_operator(const plan *p, const plan_operator *o, FILE *to)
 	fputc('\n', to);
 	print_way_in(p, o, to);
 	print_state(o, to);
-	if (o->kind != OPERATOR_FUNCTION && o->kind != OPERATOR_KEY_BY)
+	if (o->kind == OPERATOR_SOURCE || o->kind == OPERATOR_EVENT_TIME || o->kind == OPERATOR_SINK ||
+		o->kind == OPERATOR_DEAD_LETTERS)
 		return;
 	fprintf(to, "      %s: ", stream_kind_name(o->stream_kind[0]));
 	print_type(o->schema[0], to);

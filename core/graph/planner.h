@@ -79,6 +79,7 @@ typedef struct planner {
 	int unseen; /* offline: types of some input are not known */
 	options_names names;
 	uint32_t *source_nodes; /* by stream; PLAN_NONE: none yet */
+	uint32_t *input_nodes;  /* by stream: where the records of an input are taken from, behind its transformer */
 	uint32_t *sink_nodes;
 	uint8_t *stream_usable; /* by stream: types are known */
 	plan_table_work *table_work;
@@ -129,10 +130,21 @@ void planner_name_service(planner *p);
 /* --- the parts of a plan
  * ------------------------------------------------------------------------------------------------ */
 
+void plan_job_id(planner *p);    /* plan_job.c: first of all, since it decides which settings count */
+void plan_expand(planner *p);    /* plan_expand.c: inputs of expanding systems become others */
 void plan_job(planner *p);       /* plan_job.c: job options, dead letters, names that belong to nothing */
 void plan_job_store(planner *p); /* the state store, once it is known that there is state */
 void plan_systems(planner *p);   /* plan_systems.c */
 void plan_streams(planner *p);   /* plan_streams.c */
+/* What a stream has of its system: layer 2. `component` is the system's, `system` its settings, `group` those of the stream. */
+void planner_put_system_defaults(planner *p, const char *id, uint32_t direction, const flow_component *component,
+								 const setting *system, const setting *group);
+/* Serdes belong to the application: reports those of other layers. 0: there is none. */
+int planner_refuse_foreign_serde(planner *p, const setting *s);
+/* plan_transformer.c: the input's own one, or that of its system; its types. 0: reported. */
+int plan_transform(planner *p, plan_stream *stream, const setting *group);
+/* The node that applies it. */
+uint32_t plan_transformer_node(planner *p, const plan_stream *stream, const plan_cursor *source);
 void plan_tables(planner *p);    /* plan_tables.c */
 /* First bytes of an input, at most 64 KiB, into the plan's arena (plan_sample.c). */
 flow_status plan_sample(planner *p, const plan_stream *stream, flow_slice *sample, flow_error *error);

@@ -84,6 +84,17 @@ compare_text(const char *a, const char *b)
 	return strcmp(a, b);
 }
 
+/* "app.c:9" before "app.c:31". */
+static int
+compare_places(const char *a, const char *b)
+{
+	const char *colon_a = a == NULL ? NULL : strrchr(a, ':'), *colon_b = b == NULL ? NULL : strrchr(b, ':');
+	if (colon_a == NULL || colon_b == NULL || colon_a - a != colon_b - b || strncmp(a, b, (size_t)(colon_a - a)) != 0)
+		return compare_text(a, b);
+	unsigned long line_a = strtoul(colon_a + 1, NULL, 10), line_b = strtoul(colon_b + 1, NULL, 10);
+	return line_a != line_b ? (line_a < line_b ? -1 : 1) : strcmp(a, b);
+}
+
 static int
 compare(const problem *a, const problem *b)
 {
@@ -91,7 +102,7 @@ compare(const problem *a, const problem *b)
 	if (order == 0)
 		order = (a->line > b->line) - (a->line < b->line);
 	if (order == 0)
-		order = compare_text(a->place, b->place);
+		order = compare_places(a->place, b->place);
 	return order;
 }
 

@@ -31,6 +31,10 @@ extern "C" {
 #define FLOW_SYSTEM_SHARED 16u          /* other processes see it: may carry exchanges */
 #define FLOW_SYSTEM_ALWAYS_BOUNDED 32u  /* every input ends */
 #define FLOW_SYSTEM_INTERMEDIATE 64u    /* may be the default system: topics can be made, written and read back */
+/* Its inputs are turned into other inputs by the expander with the system's id, of the same plugin; it is never opened for them. */
+#define FLOW_SYSTEM_EXPANDS 128u
+/* Records of its inputs go through the transformer with the system's id, of the same plugin, unless a stream names another one. */
+#define FLOW_SYSTEM_TRANSFORMS 256u
 #define FLOW_SERDE_STREAM 1u            /* can cut records out of a byte stream, and write one */
 #define FLOW_SERDE_RECORD 2u            /* one record, one run of bytes */
 #define FLOW_SERDE_BYTES_ONLY 4u        /* values are the bytes themselves: nothing to decode */

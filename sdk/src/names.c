@@ -27,6 +27,8 @@ static const struct {
 	{ FLOW_SYSTEM, FLOW_SYSTEM_SHARED, "shared" },
 	{ FLOW_SYSTEM, FLOW_SYSTEM_ALWAYS_BOUNDED, "always_bounded" },
 	{ FLOW_SYSTEM, FLOW_SYSTEM_INTERMEDIATE, "intermediate" },
+	{ FLOW_SYSTEM, FLOW_SYSTEM_EXPANDS, "expands" },
+	{ FLOW_SYSTEM, FLOW_SYSTEM_TRANSFORMS, "transforms" },
 	{ FLOW_SERDE, FLOW_SERDE_STREAM, "stream" },
 	{ FLOW_SERDE, FLOW_SERDE_RECORD, "record" },
 	{ FLOW_SERDE, FLOW_SERDE_BYTES_ONLY, "bytes_only" },

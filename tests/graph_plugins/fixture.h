@@ -26,6 +26,9 @@ extern const flow_component fixture_csv, fixture_json, fixture_string, fixture_f
 extern const flow_component fixture_where, fixture_aggregate, fixture_write_table, fixture_join_table, fixture_sink_all,
 	fixture_block, fixture_pair, fixture_split, fixture_keyed_only, fixture_timed, fixture_sloppy, fixture_pass;
 extern const flow_component fixture_memory, fixture_durable, fixture_rocksdb, fixture_torn, fixture_envelope;
+extern const flow_component fixture_changing, fixture_growing, fixture_both, fixture_changing_transformer,
+	fixture_both_transformer, fixture_growing_expander, fixture_both_expander, fixture_meet, fixture_fork, fixture_keep;
+extern const flow_system_ops fixture_system_ops;
 
 /* Stands for every function that planning does not call. */
 flow_status fixture_never(void);

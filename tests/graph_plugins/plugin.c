@@ -26,7 +26,7 @@ fixture_release(const flow_schema *schema)
 	schemas()->release(schema);
 }
 
-/* Tables, stores and transformers are not opened while planning. */
+/* Tables and stores are not opened while planning. */
 OPTION(size_option, .type = FLOW_OPTION_SIZE, .name = "cache", .default_text = "1MiB", .doc = "Fixture.");
 SET(size_set, "", &size_option);
 static const flow_option_set *const size_sets[] = { &size_set, NULL };
@@ -58,20 +58,11 @@ static const flow_store_ops store_ops = {
 	.checkpoint = NEVER,
 	.size = NEVER,
 };
-static const flow_transformer_ops transformer_ops = {
-	.struct_size = FLOW_SIZEOF(flow_transformer_ops),
-	.bind = NEVER,
-	.unbind = NEVER,
-	.init = NEVER,
-	.apply = NEVER,
-	.close = NEVER,
-};
 
 COMPONENT(fixture_memory, FLOW_TABLE, FLOW_TABLE_LOCAL, "memory", size_sets, &table_ops);
 COMPONENT(fixture_durable, FLOW_TABLE, FLOW_TABLE_LOCAL | FLOW_TABLE_DURABLE, "durable", size_sets, &table_ops);
 COMPONENT(fixture_rocksdb, FLOW_STORE, FLOW_STORE_ATOMIC_BATCH, "rocksdb", size_sets, &store_ops);
 COMPONENT(fixture_torn, FLOW_STORE, 0, "torn", size_sets, &store_ops);
-COMPONENT(fixture_envelope, FLOW_TRANSFORMER, 0, "envelope", NULL, &transformer_ops);
 
 static flow_status
 init(const flow_host *host, flow_error *error)
@@ -94,7 +85,12 @@ static const flow_component *const components[] = {
 	&fixture_sloppy,      &fixture_pass,
 	&fixture_memory,      &fixture_durable,
 	&fixture_rocksdb,     &fixture_torn,
-	&fixture_envelope,    NULL,
+	&fixture_envelope,    &fixture_changing,
+	&fixture_growing,     &fixture_both,
+	&fixture_meet,        &fixture_fork,
+	&fixture_keep,        &fixture_changing_transformer,
+	&fixture_both_transformer, &fixture_growing_expander,
+	&fixture_both_expander, NULL,
 };
 
 FLOW_DEFINE_PLUGIN("planner_fixture", "1.0.0", "Apache-2.0", components, init, NULL)

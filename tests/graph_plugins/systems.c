@@ -148,7 +148,7 @@ source_close(flow_source *source)
 }
 
 #define OPS(identifier, describe_function)                                                                             \
-	static const flow_system_ops identifier = {                                                                        \
+	const flow_system_ops identifier = {                                                                        \
 		.struct_size = FLOW_SIZEOF(flow_system_ops),                                                                   \
 		.open = open_system,                                                                                           \
 		.close = close_system,                                                                                         \
@@ -175,12 +175,13 @@ source_close(flow_source *source)
 		.last_marker = NEVER,                                                                                          \
 		.committer_close = NEVER,                                                                                      \
 	}
-OPS(ops, describe);
-OPS(own_ops, describe_own);
+OPS(fixture_system_ops, describe);
+static OPS(own_ops, describe_own);
 
 #define BOTH (FLOW_SYSTEM_HAS_INPUTS | FLOW_SYSTEM_HAS_OUTPUTS)
-COMPONENT(fixture_file, FLOW_SYSTEM, BOTH | FLOW_SYSTEM_BYTE_STREAMS, "file", sets, &ops);
-COMPONENT(fixture_messaging, FLOW_SYSTEM, BOTH | FLOW_SYSTEM_INTERMEDIATE, "messaging", sets, &ops);
+COMPONENT(fixture_file, FLOW_SYSTEM, BOTH | FLOW_SYSTEM_BYTE_STREAMS, "file", sets, &fixture_system_ops);
+COMPONENT(fixture_messaging, FLOW_SYSTEM, BOTH | FLOW_SYSTEM_INTERMEDIATE, "messaging", sets, &fixture_system_ops);
 COMPONENT(fixture_own, FLOW_SYSTEM, BOTH | FLOW_SYSTEM_OWN_SERDE, "own", sets, &own_ops);
 COMPONENT(fixture_source_only, FLOW_SYSTEM, FLOW_SYSTEM_HAS_INPUTS | FLOW_SYSTEM_ALWAYS_BOUNDED, "source_only", sets,
-		  &ops);
+		  &fixture_system_ops);
+COMPONENT(fixture_changing, FLOW_SYSTEM, BOTH | FLOW_SYSTEM_TRANSFORMS, "changing", sets, &fixture_system_ops);

@@ -199,17 +199,12 @@ given_a_bootstrap_input_that_does_not_end_when_planned_then_it_is_refused(void *
 }
 
 static void
-given_properties_that_nothing_can_do_yet_when_planned_then_they_are_refused(void **state)
+given_a_property_that_the_system_cannot_do_when_planned_then_it_is_refused(void **state)
 {
 	expect(state,
-		   WITH(GOOD_INPUT " broadcast = true; transformer = \"envelope\"; delete_committed_messages = true;",
-				GOOD_OUTPUT),
-		   "flowd.conf:4: application.inputs.a.broadcast: broadcast inputs need a function of two inputs, which no "
-		   "step can name "
-		   "yet\n"
+		   WITH(GOOD_INPUT " delete_committed_messages = true;", GOOD_OUTPUT),
 		   "flowd.conf:4: application.inputs.a.delete_committed_messages: records of this system cannot be deleted by "
-		   "the job\n"
-		   "flowd.conf:4: application.inputs.a.transformer: transformers are not applied yet\n");
+		   "the job\n");
 }
 
 static void
@@ -352,7 +347,7 @@ main(void)
 		TEST(given_a_system_that_always_ends_when_planned_then_its_input_is_bounded),
 		TEST(given_a_system_that_cannot_be_opened_or_described_when_planned_then_thing_and_reason_are_named),
 		TEST(given_a_bootstrap_input_that_does_not_end_when_planned_then_it_is_refused),
-		TEST(given_properties_that_nothing_can_do_yet_when_planned_then_they_are_refused),
+		TEST(given_a_property_that_the_system_cannot_do_when_planned_then_it_is_refused),
 		TEST(given_settings_of_strangers_when_planned_then_the_nearest_name_is_told),
 		TEST(given_wrong_options_of_the_job_when_planned_then_each_is_reported),
 		TEST(given_all_layers_when_planned_then_the_higher_one_wins_and_each_is_remembered),

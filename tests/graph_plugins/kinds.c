@@ -1,0 +1,216 @@
+/* Systems of the four kinds, with their transformers and expanders; and functions of every shape, with the state that options ask for. */
+#include <stdio.h>
+
+#include "fixture.h"
+
+/* --- transformers: each says which one it was ------------------------------------------------------------------------------ */
+
+static flow_status
+bind_to(const char *type, const flow_schema **output, void **binding)
+{
+	*output = fixture_type(type);
+	*binding = NULL;
+	return *output == NULL ? FLOW_E_MEMORY : FLOW_OK;
+}
+
+#define TRANSFORMER(word, type)                                                                                        \
+	static flow_status word##_bind(const flow_host *host, const flow_options *options, const flow_schema *input,       \
+								   const flow_schema *input_key, const flow_schema **output, void **binding,           \
+								   flow_error *error)                                                                  \
+	{                                                                                                                  \
+		(void)input;                                                                                                   \
+		(void)input_key;                                                                                               \
+		if (flow_option_bool(options, "refuse", 0)) {                                                                  \
+			host->errors->option(error, "refuse");                                                                     \
+			return flow_fail(host, error, FLOW_E_TYPE, "these records cannot be changed");                             \
+		}                                                                                                              \
+		return bind_to(type, output, binding);                                                                         \
+	}                                                                                                                  \
+	static const flow_transformer_ops word##_ops = { .struct_size = FLOW_SIZEOF(flow_transformer_ops),                 \
+													 .bind = word##_bind,                                              \
+													 .init = NEVER,                                                    \
+													 .apply = NEVER,                                                   \
+													 .close = NEVER }
+OPTION(refuse_option, .type = FLOW_OPTION_BOOL, .name = "refuse", .doc = "Fixture.");
+SET(refuse_set, "", &refuse_option);
+static const flow_option_set *const refuse_sets[] = { &refuse_set, NULL };
+TRANSFORMER(envelope, "record(of_stream:int64)");
+TRANSFORMER(changing, "record(of_system:int64)");
+TRANSFORMER(both, "record(of_both:int64)");
+COMPONENT(fixture_envelope, FLOW_TRANSFORMER, 0, "envelope", refuse_sets, &envelope_ops);
+COMPONENT(fixture_changing_transformer, FLOW_TRANSFORMER, 0, "changing", refuse_sets, &changing_ops);
+COMPONENT(fixture_both_transformer, FLOW_TRANSFORMER, 0, "both", refuse_sets, &both_ops);
+
+/* --- expanders: into one input of a system that dictates its records, or into what `into` lists ---------------------------- */
+
+OPTION(into_option, .type = FLOW_OPTION_LIST, .element = FLOW_OPTION_STRING, .flags = FLOW_OPTION_OR_ONE, .name = "into",
+	   .doc = "Systems of the inputs that an input is expanded into.");
+OPTION(fails_option, .type = FLOW_OPTION_BOOL, .name = "fails", .doc = "Fixture.");
+OPTION(nothing_option, .type = FLOW_OPTION_BOOL, .name = "nothing", .doc = "Returns no result.");
+OPTION(same_option, .type = FLOW_OPTION_STRING, .name = "id", .doc = "Id of the input that it describes.");
+OPTION(counter_option, .type = FLOW_OPTION_STRING, .name = "counter", .doc = "A file that gets one byte for each call.");
+SET(growing_set, "", &into_option, &fails_option, &nothing_option, &same_option, &counter_option);
+static const flow_option_set *const growing_sets[] = { &growing_set, NULL };
+
+static void
+count_call(const flow_options *options)
+{
+	flow_slice file = flow_option_text(options, "counter");
+	FILE *to = file.size == 0 ? NULL : fopen(file.data, "a");
+	if (to == NULL)
+		return;
+	fputc('x', to);
+	fclose(to);
+}
+
+static flow_descriptor *
+expand_into(const flow_stream_request *request, const flow_graph_ops *ops, flow_graph *graph, const char *system,
+			uint64_t number, const char *fixed)
+{
+	char id[256];
+	snprintf(id, sizeof(id), "%s-%llu", request->id.data, (unsigned long long)number + 1);
+	flow_descriptor *input = ops->descriptor(graph, FLOW_DESCRIBE_INPUT, fixed == NULL ? id : fixed, FLOW_HERE);
+	if (strcmp(system, "own") != 0)
+		ops->inherit(input, FLOW_HERE);
+	ops->set_system(input, system, FLOW_HERE);
+	return input;
+}
+
+static flow_status
+expand(const flow_host *host, const flow_options *options, const flow_stream_request *request, const flow_graph_ops *ops,
+	   flow_graph *graph, flow_descriptor **result, flow_error *error)
+{
+	const flow_option_value *into = flow_option_get(options, "into");
+	count_call(options);
+	if (flow_option_bool(options, "fails", 0))
+		return flow_fail(host, error, FLOW_E_CONFIG, "it does not want to");
+	if (flow_option_bool(options, "nothing", 0))
+		return FLOW_OK;
+	const char *fixed = flow_option_text(options, "id").data;
+	if (into == NULL) {
+		*result = expand_into(request, ops, graph, "own", 0, fixed);
+		return FLOW_OK;
+	}
+	flow_descriptor *step = NULL;
+	for (uint64_t i = 0; i < into->entry_count; i++) {
+		flow_descriptor *input =
+			expand_into(request, ops, graph, into->entries[i]->value->text.data, i, fixed);
+		if (i == 0)
+			*result = input;
+		else if (step == NULL)
+			*result = step = ops->step(graph, *result, request->id.data, FLOW_HERE);
+		if (i != 0)
+			ops->merge(step, input, FLOW_HERE);
+	}
+	return FLOW_OK;
+}
+
+static const flow_expander_ops expander_ops = { .struct_size = FLOW_SIZEOF(flow_expander_ops), .expand = expand };
+COMPONENT(fixture_growing_expander, FLOW_EXPANDER, 0, "growing", NULL, &expander_ops);
+COMPONENT(fixture_both_expander, FLOW_EXPANDER, 0, "both", NULL, &expander_ops);
+COMPONENT(fixture_growing, FLOW_SYSTEM, FLOW_SYSTEM_EXPANDS, "growing", growing_sets, &fixture_system_ops);
+COMPONENT(fixture_both, FLOW_SYSTEM, FLOW_SYSTEM_EXPANDS | FLOW_SYSTEM_TRANSFORMS, "both", growing_sets, &fixture_system_ops);
+
+/* --- functions of every shape ------------------------------------------------------------------------------------------- */
+
+static const char *const state_choices[] = { "none", "split", "union", "identical", NULL };
+OPTION(state_option, .type = FLOW_OPTION_LIST, .element = FLOW_OPTION_ENUM, .flags = FLOW_OPTION_OR_ONE, .name = "state",
+	   .choices = state_choices, .doc = "Redistribution of its states.");
+OPTION(broadcast_option, .type = FLOW_OPTION_BOOL, .name = "one_is_broadcast", .doc = "Its second input is broadcast.");
+OPTION(keeps_option, .type = FLOW_OPTION_BOOL, .name = "keeps_key", .doc = "Fixture.");
+OPTION(one_key_option, .type = FLOW_OPTION_BOOL, .name = "one_key", .doc = "Gives keys to its first output only.");
+OPTION(other_key_option, .type = FLOW_OPTION_TYPE, .name = "key_type", .doc = "Says that keys become this.");
+SET(shape_set, "", &state_option, &broadcast_option, &keeps_option, &one_key_option, &other_key_option);
+static const flow_option_set *const shape_sets[] = { &shape_set, NULL };
+
+struct shaped {
+	flow_state_declaration declarations[4];
+	const flow_state_declaration *states[5];
+	const flow_schema *key;
+};
+
+static void
+shape_unbind(void *binding)
+{
+	struct shaped *bound = binding;
+	if (bound->key != NULL)
+		fixture_release(bound->key);
+	fixture_host->release(bound);
+}
+
+static void
+declare_states(struct shaped *bound, const flow_option_value *states)
+{
+	for (uint64_t i = 0; states != NULL && i < states->entry_count && i < 4; i++) {
+		flow_state_declaration *declared = &bound->declarations[i];
+		*declared = (flow_state_declaration){ .struct_size = FLOW_SIZEOF(flow_state_declaration), .layout = "fixture" };
+		while (!flow_slice_is(states->entries[i]->value->text, state_choices[declared->redistribution]))
+			declared->redistribution++;
+		declared->name = state_choices[declared->redistribution];
+		declared->kind = declared->redistribution == FLOW_REDISTRIBUTE_NONE		   ? FLOW_STATE_VALUE
+						 : declared->redistribution == FLOW_REDISTRIBUTE_IDENTICAL ? FLOW_STATE_BROADCAST
+																				   : FLOW_STATE_LIST;
+		bound->states[i] = declared;
+	}
+}
+
+static flow_status
+shape_bind(const flow_options *options, const flow_function_input *const *inputs, uint32_t shape, flow_function_plan *plan,
+		   void **binding, flow_error *error)
+{
+	struct shaped *bound = flow_new(fixture_host, sizeof(*bound));
+	if (bound == NULL)
+		return flow_fail(fixture_host, error, FLOW_E_MEMORY, "out of memory");
+	flow_slice key = flow_option_text(options, "key_type");
+	declare_states(bound, flow_option_get(options, "state"));
+	bound->key = key.size == 0 ? NULL : fixture_type(key.data);
+	plan->shape = shape;
+	plan->outputs[0] = inputs[0]->schema;
+	plan->outputs[1] = shape == FLOW_SHAPE_TWO_OUTPUTS ? inputs[0]->schema : NULL;
+	plan->keeps_key = (uint32_t)flow_option_bool(options, "keeps_key", 0);
+	plan->output_keys[0] = flow_option_bool(options, "one_key", 0) ? inputs[0]->key_schema : bound->key;
+	plan->output_keys[1] = shape == FLOW_SHAPE_TWO_OUTPUTS ? bound->key : NULL;
+	plan->states = bound->states;
+	*binding = bound;
+	return FLOW_OK;
+}
+
+static flow_status
+meet_bind(const flow_host *host, const flow_options *options, const flow_function_input *const *inputs, uint32_t count,
+		  flow_function_plan *plan, void **binding, flow_error *error)
+{
+	(void)host;
+	(void)count;
+	int broadcast = flow_option_bool(options, "one_is_broadcast", 0);
+	return shape_bind(options, inputs, broadcast ? FLOW_SHAPE_BROADCAST : FLOW_SHAPE_TWO_INPUTS, plan, binding, error);
+}
+
+static flow_status
+fork_bind(const flow_host *host, const flow_options *options, const flow_function_input *const *inputs, uint32_t count,
+		  flow_function_plan *plan, void **binding, flow_error *error)
+{
+	(void)host;
+	(void)count;
+	return shape_bind(options, inputs, FLOW_SHAPE_TWO_OUTPUTS, plan, binding, error);
+}
+
+static flow_status
+keep_bind(const flow_host *host, const flow_options *options, const flow_function_input *const *inputs, uint32_t count,
+		  flow_function_plan *plan, void **binding, flow_error *error)
+{
+	(void)host;
+	(void)count;
+	return shape_bind(options, inputs, FLOW_SHAPE_ONE_INPUT, plan, binding, error);
+}
+
+#define SHAPED(word)                                                                                                   \
+	static const flow_function_ops word##_ops = { .struct_size = FLOW_SIZEOF(flow_function_ops),                       \
+												  .bind = word##_bind,                                                 \
+												  .unbind = shape_unbind,                                              \
+												  .open = NEVER,                                                       \
+												  .process = NEVER,                                                    \
+												  .close = NEVER };                                                    \
+	COMPONENT(fixture_##word, FLOW_FUNCTION, 0, #word, shape_sets, &word##_ops)
+SHAPED(meet);
+SHAPED(fork);
+SHAPED(keep);
