@@ -9,6 +9,7 @@ _flowd() {
 	case $before in
 	--log-level) COMPREPLY=($(compgen -W "error warn info debug trace" -- "$word")); return ;;
 	--log-format) COMPREPLY=($(compgen -W "text logfmt json" -- "$word")); return ;;
+	--format) COMPREPLY=($(compgen -W "text markdown schema sample words" -- "$word")); return ;;
 	esac
 	case "${COMP_WORDS[*]:1:2}" in
 	"run"*) options=" --set --state-dir --fresh --drop-state --limit --dry-sink --status-file --check-plugins --plugin-dir --log-level --log-format --json --help" ;;
