@@ -72,17 +72,19 @@ read_pieces(struct reading *r, flow_error *error)
 	return FLOW_OK;
 }
 
-/* Reads the first partition; no partition is an empty sample. */
+/* Reads the first partition that is not empty; none is an empty sample. */
 static flow_status
 read_first_partition(struct reading *r, flow_error *error)
 {
 	const flow_partition *const *partitions = NULL;
 	uint64_t count = 0;
 	flow_status status = r->ops->source_partitions(r->source, &partitions, &count, error);
-	if (status != FLOW_OK || count == 0)
-		return status;
-	status = r->ops->source_assign(r->source, partitions[0]->index, flow_slice_make(NULL, 0), error);
-	return status == FLOW_OK ? read_pieces(r, error) : status;
+	for (uint64_t i = 0; status == FLOW_OK && i < count && r->size == 0; i++) {
+		status = r->ops->source_assign(r->source, partitions[i]->index, flow_slice_make(NULL, 0), error);
+		if (status == FLOW_OK)
+			status = read_pieces(r, error);
+	}
+	return status;
 }
 
 static flow_status

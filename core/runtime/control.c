@@ -78,6 +78,7 @@ control_poll(runtime *run, int *done, int64_t *wait, flow_error *error)
 	if (atomic_load(&run->stops) >= 1 && run->drain_started == 0)
 		begin_drain(run);
 	if (must_end_now(run, now)) {
+		run->ends_now = 1;
 		run->outcome = RUN_INTERRUPTED;
 		*done = 1;
 		return FLOW_OK;

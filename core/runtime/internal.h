@@ -326,6 +326,7 @@ struct runtime {
 	atomic_int stops;            /* calls of runtime_stop */
 	int64_t epoch_started, epoch_due, drain_started;
 	int epoch_open, epoch_is_last, drain_epoch, restore;
+	int ends_now; /* without draining: the deadline has passed, or a second stop came */
 	/* --check-plugins. */
 	arena *proxies;
 	char violation[1024]; /* the first; under status_lock */
@@ -380,7 +381,8 @@ flow_status report_delta(task_report *r, state_delta *delta); /* takes it over, 
 /* worker.c */
 flow_status workers_start(topology *t, flow_error *error);
 void workers_wake(topology *t);
-void workers_join(topology *t); /* after `ending` or `failed` was set */
+/* After `ending` or `failed` was set. `ends_now`: a plugin's call that does not come back in a while ends the process. */
+void workers_join(topology *t, int ends_now);
 void worker_wake(worker *w);    /* [any] */
 void signal_wait(atomic_int *word, int expected, int64_t microseconds);
 void signal_wake(atomic_int *word); /* async-signal-safe */

@@ -83,8 +83,9 @@ runtime_destroy(runtime *run)
 void
 runtime_stop(runtime *run)
 {
-	if (atomic_fetch_add(&run->stops, 1) != 0)
-		host_services_cancel(1); /* calls that block come back soon */
+	/* Calls that block come back soon: at the second stop, and as long as nothing runs that could drain. */
+	if (atomic_fetch_add(&run->stops, 1) != 0 || atomic_load(&run->state) == 0)
+		host_services_cancel(1);
 	atomic_store(&run->control_signal, 1);
 	signal_wake(&run->control_signal);
 }
@@ -104,7 +105,10 @@ drive_threads(runtime *run, flow_error *error)
 			signal_wait(&run->control_signal, 0, wait);
 	}
 	atomic_store(&run->topology->ending, 1);
-	workers_join(run->topology);
+	if (status < 0 || run->outcome != RUN_FINISHED)
+		host_services_cancel(1); /* nothing that a task still does counts any more */
+	workers_join(run->topology, run->ends_now);
+	host_services_cancel(atomic_load(&run->stops) >= 2);
 	return status;
 }
 
@@ -238,7 +242,7 @@ run_attempts(runtime *run, flow_error *error)
 flow_status
 runtime_run(runtime *run, uint32_t *outcome, flow_error *error)
 {
-	host_services_cancel(0);
+	host_services_cancel(atomic_load(&run->stops) != 0);
 	flow_error own = { 0 };
 	flow_error *to = error == NULL ? &own : error;
 	int use_virtual = run->request.deterministic && !clock_is_virtual();
@@ -247,6 +251,11 @@ runtime_run(runtime *run, uint32_t *outcome, flow_error *error)
 	run->started_monotonic = clock_monotonic();
 	run->started = clock_now(); /* last: a status says that the other one is there */
 	flow_status status = run_attempts(run, to);
+	if (status == FLOW_E_CANCELLED && atomic_load(&run->stops) != 0) { /* a call that blocked was told to end */
+		error_clear(to);
+		run->outcome = RUN_INTERRUPTED;
+		status = FLOW_OK;
+	}
 	if (status == FLOW_OK)
 		status = proxy_verdict(run, to);
 	if (status < 0)

@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "runtime/fence.h"
 #include "runtime/internal.h"
 
 #define IDLE_ROUNDS 8          /* before a worker sleeps: a wake costs more than these */
+#define JOIN_SECONDS 10
 #define SLEEP_MOST (1000 * 1000) /* microseconds; sources are serviced once a second */
 
 void
@@ -134,13 +136,32 @@ workers_start(topology *t, flow_error *error)
 	return status;
 }
 
+/* The last checkpoint stands whatever happens to the process; hanging would help nobody. */
+static void
+join_or_end(const worker *w)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += JOIN_SECONDS;
+	if (pthread_timedjoin_np(w->thread, NULL, &until) == 0)
+		return;
+	log_error(w->topology->run->plan->job,
+	          "worker %u is in a call of a plugin that does not come back, %d seconds after everything was told to end; the process "
+	          "ends here, and the next run goes on from the last checkpoint",
+	          w->index, JOIN_SECONDS);
+	_exit(1);
+}
+
 void
-workers_join(topology *t)
+workers_join(topology *t, int ends_now)
 {
 	workers_wake(t);
 	for (uint32_t i = 0; i < t->worker_count; i++) {
-		if (t->workers[i].started)
-			pthread_join(t->workers[i].thread, NULL);
-		t->workers[i].started = 0;
+		worker *w = &t->workers[i];
+		if (w->started && ends_now)
+			join_or_end(w);
+		else if (w->started)
+			pthread_join(w->thread, NULL);
+		w->started = 0;
 	}
 }

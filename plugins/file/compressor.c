@@ -2,6 +2,8 @@
 #include "file.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -14,6 +16,7 @@ struct compressor {
 	const char *path; /* the writer's */
 	int descriptor;
 	uint32_t compression;
+	int stream;    /* no regular file: a write may wait for a reader */
 	uint64_t size; /* bytes in the file */
 	int open;      /* a member or frame is under way */
 	int broken;    /* a write failed in the middle */
@@ -52,6 +55,22 @@ write_failed(struct compressor *compressor, uint64_t before, int number, flow_er
 	return FLOW_E_IO;
 }
 
+/* Waits until a pipe takes PIPE_BUF bytes without blocking, or has failed; a reader that stands still must not keep the job from
+ * ending. */
+static flow_status
+wait_for_room(struct compressor *compressor, flow_error *error)
+{
+	struct pollfd waiting = { .fd = compressor->descriptor, .events = POLLOUT };
+	while (poll(&waiting, 1, 100) == 0) {
+		if (!compressor->host->cancelled())
+			continue;
+		compressor->broken = 1;
+		return flow_fail(compressor->host, error, FLOW_E_CANCELLED, "%s: nobody reads it, and the job is to end",
+						 compressor->path);
+	}
+	return FLOW_OK;
+}
+
 static flow_status
 write_file(struct compressor *compressor, const char *data, uint64_t size, flow_error *error)
 {
@@ -59,7 +78,11 @@ write_file(struct compressor *compressor, const char *data, uint64_t size, flow_
 	if (compressor->broken)
 		return write_failed(compressor, before, EIO, error);
 	while (size > 0) {
-		ssize_t written = write(compressor->descriptor, data, size);
+		flow_status status = compressor->stream ? wait_for_room(compressor, error) : FLOW_OK;
+		if (status != FLOW_OK)
+			return status;
+		ssize_t written =
+			write(compressor->descriptor, data, compressor->stream && size > PIPE_BUF ? PIPE_BUF : size);
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written < 0)
@@ -99,6 +122,8 @@ compressor_open(const flow_host *host, const char *path, int descriptor, uint32_
 	compressor->path = path;
 	compressor->descriptor = descriptor;
 	compressor->compression = compression;
+	struct stat about;
+	compressor->stream = fstat(descriptor, &about) == 0 && !S_ISREG(about.st_mode);
 	compressor->size = size;
 	flow_status status = compression == COMPRESSION_NONE ? FLOW_OK : prepare_compression(compressor, level, error);
 	if (status != FLOW_OK)

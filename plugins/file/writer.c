@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 struct flow_writer {
@@ -128,6 +129,24 @@ open_temporary(flow_writer *writer, const flow_stream_request *request, const fl
 	return status;
 }
 
+/* A pipe without a reader is waited for, as long as the job is not to end. */
+static flow_status
+open_stream(flow_writer *writer, flow_error *error)
+{
+	const struct timespec pause = { .tv_nsec = 20000000 };
+	struct stat about;
+	int pipe = stat(writer->target, &about) == 0 && S_ISFIFO(about.st_mode);
+	while ((writer->descriptor = open(writer->target, O_WRONLY | O_CLOEXEC | O_NONBLOCK)) < 0 && errno == ENXIO && pipe) {
+		if (writer->host->cancelled())
+			return flow_fail(writer->host, error, FLOW_E_CANCELLED, "%s: nobody reads it, and the job is to end",
+							 writer->target);
+		nanosleep(&pause, NULL);
+	}
+	if (writer->descriptor < 0 || fcntl(writer->descriptor, F_SETFL, O_WRONLY) != 0)
+		return path_failed(writer->host, error, "cannot open", writer->target, errno);
+	return FLOW_OK;
+}
+
 static flow_status
 open_target(flow_writer *writer, const flow_stream_request *request, uint32_t task, const flow_handle *recovered,
 			uint64_t *length, flow_error *error)
@@ -141,10 +160,10 @@ open_target(flow_writer *writer, const flow_stream_request *request, uint32_t ta
 	if (strcmp(writer->target, "-") == 0)
 		writer->descriptor = STDOUT_FILENO;
 	else if (path_is_stream(writer->target))
-		writer->descriptor = open(writer->target, O_WRONLY | O_CLOEXEC);
+		return open_stream(writer, error);
 	else
 		return open_temporary(writer, request, recovered, length, error);
-	return writer->descriptor >= 0 ? FLOW_OK : path_failed(writer->host, error, "cannot open", writer->target, errno);
+	return FLOW_OK;
 }
 
 flow_status
