@@ -136,8 +136,8 @@ open_store(checkpoint_store *s, flow_error *error)
 static void
 close_store(checkpoint_store *s)
 {
-	if (s->backend.store != NULL)
-		s->ops->close(s->backend.store);
+	if (s->backend.ops != NULL)
+		s->backend.ops->close(s->backend.store);
 	s->backend = (state_backend){ 0 };
 }
 
@@ -614,7 +614,12 @@ note_committed(checkpoint_store *s, const checkpoint *record, flow_error *error)
 		note[8] = (char)record->finished;
 		checkpoint_put_number(note + 9, checksum_crc32c(0, note, 9), 4);
 		flow_store_write write = put_record("committed", flow_slice_make(note, sizeof(note)));
-		return persist(s, flow_slice_make(NULL, 0), flow_slice_make(NULL, 0), &write, 1, error);
+		flow_status status = persist(s, flow_slice_make(NULL, 0), flow_slice_make(NULL, 0), &write, 1, error);
+		if (status == FLOW_OK) {
+			s->applied.record->committed = record->committed;
+			s->applied.record->finished = record->finished;
+		}
+		return status;
 	}
 	flow_buffer *buffer = encode(s, record, error);
 	if (buffer == NULL)
@@ -640,12 +645,7 @@ checkpoint_mark_committed(checkpoint_store *s, uint64_t epoch, int finished, flo
 	checkpoint record = *s->applied.record;
 	record.committed = 1;
 	record.finished |= finished != 0;
-	status = note_committed(s, &record, error);
-	if (status == FLOW_OK) {
-		s->applied.record->committed = record.committed;
-		s->applied.record->finished = record.finished;
-	}
-	return status;
+	return note_committed(s, &record, error);
 }
 
 /* ---- Dropping ---- */

@@ -31,8 +31,8 @@ typedef struct checkpoint_store checkpoint_store;
 typedef struct checkpoint_position {
 	flow_slice input;     /* stream id */
 	flow_slice partition; /* its id */
-	flow_slice position; /* empty (data NULL when read back): none known yet */
-	flow_slice decoder; /* saved decoder state; empty: none */
+	flow_slice position;  /* empty (data NULL when read back): none known yet */
+	flow_slice decoder;   /* saved decoder state; empty: none */
 	uint32_t ended;
 } checkpoint_position;
 

@@ -7,8 +7,9 @@
 #include "base/io.h"
 #include "base/memory.h"
 
-#define MAGIC "FLOWDCP1"
 #define HEAD 24 /* magic, size of the applied record, size of the pending one */
+
+static const char magic[8] = { 'F', 'L', 'O', 'W', 'D', 'C', 'P', '1' };
 
 void
 checkpoint_put_number(char *to, uint64_t number, uint32_t size)
@@ -33,7 +34,7 @@ checkpoint_file_write(const char *path, flow_slice applied, flow_slice pending, 
 	char *bytes = memory_allocate(size);
 	if (bytes == NULL)
 		return error_set(error, FLOW_E_MEMORY, "%s: out of memory", path);
-	memcpy(bytes, MAGIC, 8);
+	memcpy(bytes, magic, sizeof(magic));
 	checkpoint_put_number(bytes + 8, applied.size, 8);
 	checkpoint_put_number(bytes + 16, pending.size, 8);
 	if (applied.size != 0)
@@ -52,7 +53,7 @@ checkpoint_file_split(const char *path, flow_slice file, flow_slice *applied, fl
 	const char *wrong = NULL;
 	if (file.size < HEAD + 4)
 		wrong = "it is cut off";
-	else if (memcmp(file.data, MAGIC, 8) != 0)
+	else if (memcmp(file.data, magic, sizeof(magic)) != 0)
 		wrong = "it is no checkpoint at offset 0";
 	else if (checksum_crc32c(0, file.data, file.size - 4) != checkpoint_get_number(file.data + file.size - 4, 4))
 		wrong = "the checksum at its end does not match";

@@ -135,9 +135,10 @@ parse_format(state_directory *d, char *text, flow_error *error)
 		return damaged(d, 1, error);
 	text += sizeof(TITLE);
 	const char *version = take_line(&text, "format");
-	if (version == NULL || atoi(version) < 1)
+	long number = version == NULL ? 0 : strtol(version, NULL, 10);
+	if (version == NULL || number < 1)
 		return damaged(d, 2, error);
-	if (atoi(version) > FORMAT_VERSION)
+	if (number > FORMAT_VERSION)
 		return error_set(
 			error, FLOW_E_CONFLICT,
 			"state directory %s: format %s, this flowd knows up to %d; use a newer flowd or another directory", d->path,

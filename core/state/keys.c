@@ -118,7 +118,8 @@ struct walk {
 static flow_status
 out_of_memory(flow_error *error)
 {
-	return error_set(error, FLOW_E_MEMORY, "state: out of memory while walking over its keys");
+	error_set(error, FLOW_E_MEMORY, "state: out of memory while walking over its keys");
+	return FLOW_E_MEMORY;
 }
 
 static flow_slice *
@@ -234,10 +235,11 @@ take_held(struct walk *w, flow_error *error)
 		const entry *e = t->cells[i] == 0 ? NULL : cell_entry(t->cells[i]);
 		if (e == NULL || e->state >= t->state_count || (e->flags & ENTRY_PRESENT) == 0)
 			continue;
-		held[count].data = arena_copy(w->memory, entry_key(t, e), e->key_size);
-		held[count].size = e->key_size;
-		if (held[count++].data == NULL)
+		char *key = arena_copy(w->memory, entry_key(t, e), e->key_size);
+		if (key == NULL)
 			status = out_of_memory(error);
+		else
+			held[count++] = flow_slice_make(key, e->key_size);
 	}
 	for (uint64_t i = 0; i < count && status == FLOW_OK; i++)
 		status = add_key(w, held[i], key_hash(held[i]), error);

@@ -29,7 +29,7 @@ struct writer {
 static void
 write_bytes(struct writer *w, const void *data, uint64_t size)
 {
-	if (w->status == FLOW_OK)
+	if (w->status == FLOW_OK && data != NULL)
 		w->status = flow_buffer_append(w->buffer, data, size);
 }
 

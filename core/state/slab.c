@@ -6,6 +6,7 @@
 
 #define FINE_STEP 16u /* up to 256 bytes */
 #define FINE_CLASSES 16u
+#define FINE_MAX ((uint64_t)256)
 #define COARSE_STEP 64u /* up to 1 KiB */
 #define POOLED_MAX 1024u
 #define FIRST_CHUNK 4096u
@@ -37,7 +38,7 @@ slab_piece_size(uint64_t size)
 {
 	if (size == 0)
 		size = 1;
-	if (size <= (uint64_t)FINE_STEP * FINE_CLASSES)
+	if (size <= FINE_MAX)
 		return (size + FINE_STEP - 1) / FINE_STEP * FINE_STEP;
 	return (size + COARSE_STEP - 1) / COARSE_STEP * COARSE_STEP;
 }
@@ -45,9 +46,9 @@ slab_piece_size(uint64_t size)
 static uint32_t
 class_of(uint64_t piece)
 {
-	if (piece <= (uint64_t)FINE_STEP * FINE_CLASSES)
+	if (piece <= FINE_MAX)
 		return (uint32_t)(piece / FINE_STEP) - 1;
-	return FINE_CLASSES + (uint32_t)((piece - FINE_STEP * FINE_CLASSES) / COARSE_STEP) - 1;
+	return FINE_CLASSES + (uint32_t)((piece - FINE_MAX) / COARSE_STEP) - 1;
 }
 
 /* A chunk whose pieces start on a cache line. */

@@ -20,8 +20,9 @@ struct access {
 static flow_status
 out_of_memory(const task_state *t, flow_error *error)
 {
-	return error_set(error, FLOW_E_MEMORY, "state: out of memory at %llu entries, %llu bytes",
-					 (unsigned long long)t->count, (unsigned long long)task_state_bytes(t));
+	error_set(error, FLOW_E_MEMORY, "state: out of memory at %llu entries, %llu bytes", (unsigned long long)t->count,
+			  (unsigned long long)task_state_bytes(t));
+	return FLOW_E_MEMORY;
 }
 
 /* ---- Life ---- */

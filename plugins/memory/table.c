@@ -31,7 +31,8 @@ struct plan {
 static flow_status
 out_of_memory(const flow_table *t, flow_error *error)
 {
-	return flow_fail(t->host, error, FLOW_E_MEMORY, "table %s: out of memory", t->name == NULL ? "" : t->name);
+	flow_fail(t->host, error, FLOW_E_MEMORY, "table %s: out of memory", t->name == NULL ? "" : t->name);
+	return FLOW_E_MEMORY;
 }
 
 static void

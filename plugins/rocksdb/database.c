@@ -308,18 +308,18 @@ count_spaces(database *d, uint32_t *count, flow_error *error)
 		return database_fail(d, "read it", message, error);
 	flow_status status = FLOW_OK;
 	for (size_t i = 0; i < found && status == FLOW_OK; i++) {
-		unsigned space = 0;
+		unsigned long space = 0;
 		char check[SPACE_NAME_SIZE];
 		if (strcmp(names[i], "default") != 0)
-			sscanf(names[i], "space%u", &space);
-		name_space(check, space);
+			space = strncmp(names[i], "space", 5) == 0 ? strtoul(names[i] + 5, NULL, 10) : 0;
+		name_space(check, (uint32_t)space);
 		if (strcmp(check, names[i]) != 0 || space >= 1024)
 			status =
 				flow_fail(d->host, error, FLOW_E_CONFLICT,
 						  "rocksdb folder %s: it holds a column family '%s' that is not flowd's; use another folder",
 						  d->directory, names[i]);
 		else if (space + 1 > *count)
-			*count = space + 1;
+			*count = (uint32_t)space + 1;
 	}
 	rocksdb_list_column_families_destroy(names, found);
 	return status;

@@ -31,7 +31,8 @@ struct flow_table {
 static flow_status
 out_of_memory(const flow_table *t, flow_error *error)
 {
-	return flow_fail(t->host, error, FLOW_E_MEMORY, "table %s: out of memory", t->name == NULL ? "" : t->name);
+	flow_fail(t->host, error, FLOW_E_MEMORY, "table %s: out of memory", t->name == NULL ? "" : t->name);
+	return FLOW_E_MEMORY;
 }
 
 /* The schema that an earlier run left; *schema NULL: none. */
@@ -173,8 +174,8 @@ add_put(const flow_table *t, rocksdb_writebatch_t *batch, flow_slice key, const 
 		rocksdb_writebatch_delete_cf(batch, space, key.data, key.size);
 		return FLOW_OK;
 	}
-	char *bytes;
-	uint64_t size;
+	char *bytes = NULL;
+	uint64_t size = 0;
 	flow_status status = encode_row(t, row, &bytes, &size, error);
 	if (status != FLOW_OK)
 		return status;
@@ -245,8 +246,8 @@ static flow_status
 put_row(const flow_table *t, flow_slice key, const flow_value *row, flow_error *error)
 {
 	const database *d = t->database;
-	char *bytes;
-	uint64_t size;
+	char *bytes = NULL;
+	uint64_t size = 0;
 	flow_status status = encode_row(t, row, &bytes, &size, error);
 	if (status != FLOW_OK)
 		return status;
