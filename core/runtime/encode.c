@@ -1,6 +1,7 @@
 /* Encoding: the rows of a batch as bytes, straight into the memory of the raw batch that goes to the writer. */
 #include <string.h>
 
+#include "base/error.h"
 #include "base/memory.h"
 #include "runtime/sink.h"
 
@@ -102,19 +103,22 @@ reserve(sink_self *self, uint32_t rows)
 	return all ? FLOW_OK : FLOW_E_MEMORY;
 }
 
-/* Rows whose status is a failure go the way of record errors. */
+/* Rows whose status is a failure go the way of record errors. The encoder may have said in the task's error why. */
 static flow_status
 report_failures(sink_self *self, const flow_batch *batch, const char *what)
 {
-	for (FLOW_ROWS(batch, i)) {
+	flow_error why = { 0 };
+	error_move(&why, &self->n->task->error);
+	flow_status status = FLOW_OK;
+	for (uint32_t i = 0; i < batch->selected_count && status >= 0; i++) {
 		if (self->statuses[i] >= 0)
 			continue;
-		flow_status status =
-		    record_error_of_row(self->n, batch, flow_row(batch, i), self->statuses[i], flow_slice_of(what));
-		if (status < 0)
-			return status;
+		int told = why.message != NULL && why.status == self->statuses[i];
+		status = record_error_of_row(self->n, batch, flow_row(batch, i), self->statuses[i],
+		                             flow_slice_of(told ? why.message : what));
 	}
-	return FLOW_OK;
+	error_clear(&why);
+	return status;
 }
 
 /* --- byte streams: all rows are one piece ---------------------------------------------------------------------------- */

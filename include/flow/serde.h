@@ -88,7 +88,8 @@ typedef struct flow_serde_ops {
 	flow_status (*begin)(flow_encoder *encoder, flow_buffer *buffer, flow_error *error);
 	/* [task] Appends the selected rows of `batch`. `ends` is NULL (byte stream), or room for one entry a selected row: the
 	 * size of the buffer behind that record. A record that cannot be encoded: append nothing for it, set
-	 * statuses[i] (one a selected row, preset to FLOW_OK) and go on. Column `key` instead of `value` if use_key. */
+	 * statuses[i] (one a selected row, preset to FLOW_OK) and go on; *error may then say why, for the rows that have its status.
+	 * Column `key` instead of `value` if use_key. */
 	flow_status (*encode)(flow_encoder *encoder, const flow_batch *batch, int use_key, flow_buffer *buffer,
 	                      uint64_t *ends, flow_status *statuses, flow_error *error);
 	flow_status (*end)(flow_encoder *encoder, flow_buffer *buffer, flow_error *error); /* [task] optional */

@@ -18,11 +18,12 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
 
 from case import Case  # noqa: E402
 from deferred import DEFERRED  # noqa: E402
+import handlers_avro  # noqa: E402
 import handlers_config  # noqa: E402
 import handlers_csv  # noqa: E402
 import handlers_json  # noqa: E402
 
-HANDLERS = {**handlers_config.HANDLERS, **handlers_csv.HANDLERS, **handlers_json.HANDLERS}
+HANDLERS = {**handlers_avro.HANDLERS, **handlers_config.HANDLERS, **handlers_csv.HANDLERS, **handlers_json.HANDLERS}
 
 
 def cases_in(folder):
