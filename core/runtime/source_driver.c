@@ -483,6 +483,7 @@ read_source(source_self *self)
 	uint32_t partition = 0;
 	flow_status status;
 	self->retry_at = 0;
+	self->waiting = 0;
 	if (self->reader != NULL) {
 		status = reader_take(self->reader, &batch, &partition, &t->error);
 	} else {
@@ -554,6 +555,8 @@ source_set_paused(source_self *self, int paused)
 	for (uint32_t i = 0; self->paused != paused && i < self->partition_count; i++)
 		if (self->partitions[i]->mine)
 			self->ops->source_pause(self->source, self->partitions[i]->index, paused);
+	if (!paused)
+		self->waiting = 0; /* that nothing came while it was paused says nothing */
 	self->paused = (uint8_t)paused;
 	return 1;
 }

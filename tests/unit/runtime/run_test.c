@@ -449,6 +449,26 @@ given_a_source_that_is_held_back_when_time_passes_then_it_is_paused_and_still_se
 }
 
 static void
+given_a_source_that_was_held_back_when_it_may_go_on_then_it_is_read_without_pauses(void **state)
+{
+	(void)state;
+	world_input("names", 1, 0);
+	world_input("in", 1, 0);
+	world_fill("names", 30, 5);
+	world_fill("in", 20000, 5);
+	maker *m = maker_create();
+	uint32_t names = maker_source(m, "names", 1);
+	maker_stream(m, names)->bootstrap = 1;
+	maker_function(m, names, &world_put, "put", EDGE_FORWARD, 1);
+	uint32_t in = maker_source(m, "in", 1);
+	maker_sink(m, in, "out", FLOW_DELIVERY_AT_LEAST_ONCE, EDGE_FORWARD, 1);
+	assert_int_equal(world_run(m, &(world_run_request){ .deterministic = 1 }), RUN_FINISHED);
+	assert_int_equal(world_output_lines("out"), 20000);
+	assert_true(world_report()->elapsed < 1000000);
+	maker_destroy(m);
+}
+
+static void
 send_the_last_then_stop(runtime *run)
 {
 	wait_for(run, 100 * 1000000);
@@ -552,6 +572,7 @@ main(void)
 		cmocka_unit_test_setup(given_a_write_that_fails_for_a_moment_when_rows_were_taken_then_none_is_written_twice, reset),
 		cmocka_unit_test_setup(given_priorities_when_a_higher_input_has_something_then_lower_ones_wait, reset),
 		cmocka_unit_test_setup(given_a_source_that_is_held_back_when_time_passes_then_it_is_paused_and_still_serviced, reset),
+		cmocka_unit_test_setup(given_a_source_that_was_held_back_when_it_may_go_on_then_it_is_read_without_pauses, reset),
 		cmocka_unit_test_setup(given_a_partition_without_records_when_it_counts_as_idle_then_event_time_goes_on, reset),
 		cmocka_unit_test_setup(given_two_inputs_of_a_function_when_they_end_then_each_end_is_told_once, reset),
 		cmocka_unit_test_setup(given_a_steady_state_when_more_records_pass_then_no_more_memory_is_allocated, reset),
