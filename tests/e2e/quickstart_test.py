@@ -2,6 +2,7 @@
 import csv
 import io
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -48,7 +49,10 @@ class Quickstart(e2e.Test):
     def test_workers_parallelism_and_batch_sizes_do_not_change_the_lines(self):
         self.run_job()
         expected = sorted(self.lines())
-        for workers, parallelism, rows in ((1, 1, 1), (1, 4, 7), (2, 2, 1024), (4, 4, 1), (4, 1, 7), (2, 4, 65536)):
+        combinations = [(1, 1, 1), (1, 4, 7), (2, 2, 1024), (4, 4, 1), (4, 1, 7), (2, 4, 65536)]
+        if os.environ.get("FLOWD_SANITIZE", "none") != "none":
+            combinations = [(1, 4, 64), (2, 2, 1024), (4, 4, 64)]  # tens of times slower: threads matter there, not sizes
+        for workers, parallelism, rows in combinations:
             with self.subTest(workers=workers, parallelism=parallelism, rows=rows):
                 self.run_job("--set", f"job.workers={workers}", "--set", f"job.parallelism={parallelism}", "--set", f"job.batch_rows={rows}")
                 self.assertEqual(sorted(self.lines()), expected)
