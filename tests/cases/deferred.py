@@ -8,7 +8,6 @@ DEFERRED = {
     "messaging": "the messaging store",
     "streams": "joins of streams, sessions, broadcast state",
     "tables": "updates of tables, remote tables",
-    "config/05-circular-expander": "expanders",
     "config/09-two-reloads-in-a-row": "reload",
     "config/10-dead-letters-survive:3": "reload",
     "config/10-dead-letters-survive:6": "reload",

@@ -36,6 +36,27 @@ def wrong_types(case):
     check_and_run_are_refused(case)
 
 
+def circular_expander(case):
+    for name, graph in case.source_json("graph.json").items():
+        file = f"{name}.conf"
+        if graph["outcome"] == "ok":
+            case.flowd("check", file, expect=0)
+            case.flowd.write("3.csv", "a\n1\n")
+            streams = case.flowd("plan", "--json", file, expect=0).json()["streams"]
+            assert [s["direction"] for s in streams] == ["input", "output"], streams
+            continue
+        errors = case.check_errors(file)
+        assert len(errors) == 1, errors
+        chain, message = graph["chain"], errors[0]["message"]
+        assert " -> ".join(chain) in message, message
+        lines = case.source(file).decode().splitlines()
+        for system in set(chain):
+            line = next(i for i, text in enumerate(lines, 1) if text.strip().startswith(f"{system}: {{"))
+            assert f"{system}: {file}:{line}" in message, f"the place of {system} is not named: {message}"
+        case.flowd("plan", file, expect=3)
+    case.judged("graph.json")
+
+
 def include_loop(case):
     case.give("errors.json", [e for name in ("loop.conf", "self.conf", "missing.conf") for e in case.check_errors(name)])
     case.saw("twice.conf: ok", case.flowd("check", "twice.conf"))
@@ -307,6 +328,7 @@ HANDLERS = {
     "config/02-duplicate-stream-ids": duplicate_stream_ids,
     "config/03-all-errors-at-once": all_errors_at_once,
     "config/04-wrong-types": wrong_types,
+    "config/05-circular-expander": circular_expander,
     "config/06-include-loop": include_loop,
     "config/07-one-table-of-units": one_table_of_units,
     "config/08-environment-values-verbatim": environment_values_verbatim,
