@@ -185,13 +185,26 @@ skip_union(struct skipping *s)
 	return call(s, branch, s->op + 1);
 }
 
+/* The next block, most often of fewer than 64 items without a size: then its head is one byte. */
+static inline flow_status
+next_plain_block(avro_input *input, uint64_t least, uint64_t *count, uint64_t *bytes)
+{
+	uint64_t head = (uint8_t)*input->at;
+	if (__builtin_expect((head & 0x81) != 0 || input->at == input->end, 0))
+		return avro_read_block(input, least, count, bytes);
+	input->at++;
+	*count = head >> 1;
+	*bytes = UINT64_MAX;
+	return FLOW_OK; /* the items find the end themselves */
+}
+
 /* Items that need no frame of their own. */
 static flow_status
 skip_plain_items(avro_input *input, const avro_skip *items, int is_map)
 {
 	for (;;) {
 		uint64_t count, bytes;
-		flow_status status = avro_read_block(input, items->least + (uint64_t)is_map, &count, &bytes);
+		flow_status status = next_plain_block(input, items->least + (uint64_t)is_map, &count, &bytes);
 		if (status != FLOW_OK || count == 0)
 			return status;
 		if (bytes != UINT64_MAX) {
