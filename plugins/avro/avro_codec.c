@@ -1,9 +1,9 @@
 /* Compression of blocks: one codec of a decoder or encoder, with the states of its library. */
 #include <bzlib.h>
+#include <libdeflate.h>
 #include <lzma.h>
 #include <snappy-c.h>
 #include <stdatomic.h>
-#include <zlib.h>
 #include <zstd.h>
 
 #include "avro.h"
@@ -25,10 +25,8 @@ struct avro_codec {
 	int codec;
 	int level;
 	uint64_t last_size; /* of the last block that was decompressed: a guess at the next one */
-	z_stream deflate;
-	z_stream inflate;
-	int deflating;
-	int inflating;
+	struct libdeflate_compressor *deflater;
+	struct libdeflate_decompressor *inflater;
 	ZSTD_CCtx *compressor;
 	ZSTD_DCtx *decompressor;
 };
@@ -68,10 +66,10 @@ avro_codec_destroy(avro_codec *c)
 {
 	if (c == NULL)
 		return;
-	if (c->deflating)
-		deflateEnd(&c->deflate);
-	if (c->inflating)
-		inflateEnd(&c->inflate);
+	if (c->deflater != NULL)
+		libdeflate_free_compressor(c->deflater);
+	if (c->inflater != NULL)
+		libdeflate_free_decompressor(c->inflater);
 	ZSTD_freeCCtx(c->compressor);
 	ZSTD_freeDCtx(c->decompressor);
 	c->host->release(c);
@@ -82,28 +80,17 @@ avro_codec_destroy(avro_codec *c)
 static flow_status
 compress_deflate(avro_codec *c, const char *data, uint64_t size, flow_buffer *to)
 {
-	if (size > UINT32_MAX / 2)
-		return FLOW_E_LIMIT;
-	if (!c->deflating) {
-		int level = c->level == USUAL ? Z_DEFAULT_COMPRESSION : c->level;
-		if (deflateInit2(&c->deflate, level, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-			return FLOW_E_MEMORY;
-		c->deflating = 1;
-	} else {
-		deflateReset(&c->deflate);
-	}
-	uint64_t bound = deflateBound(&c->deflate, size);
+	if (c->deflater == NULL)
+		c->deflater = libdeflate_alloc_compressor(c->level == USUAL ? 6 : c->level);
+	if (c->deflater == NULL)
+		return FLOW_E_MEMORY;
+	size_t bound = libdeflate_deflate_compress_bound(c->deflater, size);
 	char *room = flow_buffer_reserve(to, bound);
 	if (room == NULL)
 		return FLOW_E_MEMORY;
-	c->deflate.next_in = (Bytef *)(uintptr_t)data;
-	c->deflate.avail_in = (uInt)size;
-	c->deflate.next_out = (Bytef *)room;
-	c->deflate.avail_out = (uInt)bound;
-	if (deflate(&c->deflate, Z_FINISH) != Z_STREAM_END)
-		return FLOW_E_ENCODE;
-	to->size += bound - c->deflate.avail_out;
-	return FLOW_OK;
+	size_t used = libdeflate_deflate_compress(c->deflater, data, size, room, bound);
+	to->size += used;
+	return used != 0 ? FLOW_OK : FLOW_E_ENCODE;
 }
 
 static flow_status
@@ -115,7 +102,7 @@ compress_snappy(const char *data, uint64_t size, flow_buffer *to)
 		return FLOW_E_MEMORY;
 	if (snappy_compress(data, size, room, &used) != SNAPPY_OK)
 		return FLOW_E_ENCODE;
-	uint32_t crc = (uint32_t)crc32_z(0, (const Bytef *)data, size);
+	uint32_t crc = libdeflate_crc32(0, data, size);
 	for (int i = 0; i < 4; i++)
 		room[used + (size_t)i] = (char)(crc >> (24 - 8 * i));
 	to->size += used + 4;
@@ -254,29 +241,25 @@ failed(const char **reason, flow_status status, const char *text)
 	return status;
 }
 
+/* Into room that doubles until it is enough; a guess from the last block makes that rare. */
 static flow_status
 decompress_deflate(avro_codec *c, const char *data, uint64_t size, uint64_t limit, avro_block **block,
 				   const char **reason)
 {
-	z_stream *z = &c->inflate;
-	if (!c->inflating && inflateInit2(z, -15) != Z_OK)
+	if (c->inflater == NULL)
+		c->inflater = libdeflate_alloc_decompressor();
+	if (c->inflater == NULL)
 		return failed(reason, FLOW_E_MEMORY, "out of memory");
-	if (c->inflating)
-		inflateReset(z);
-	c->inflating = 1;
-	z->next_in = (Bytef *)(uintptr_t)data;
-	z->avail_in = (uInt)size;
 	for (;;) {
-		uint64_t room = (*block)->capacity - (*block)->size;
-		z->next_out = (Bytef *)(*block)->data + (*block)->size;
-		z->avail_out = (uInt)room;
-		int result = inflate(z, Z_NO_FLUSH);
-		(*block)->size += room - z->avail_out;
-		if (result == Z_STREAM_END) /* fastavro leaves three bytes of zlib's checksum behind */
-			return z->avail_in <= 4 ? FLOW_OK : failed(reason, FLOW_E_CORRUPT, trailing);
-		if (result == Z_MEM_ERROR)
-			return failed(reason, FLOW_E_MEMORY, "out of memory");
-		if ((result != Z_OK && result != Z_BUF_ERROR) || z->avail_out != 0)
+		size_t used, length;
+		enum libdeflate_result result = libdeflate_deflate_decompress_ex(c->inflater, data, size, (*block)->data,
+																		 (*block)->capacity, &used, &length);
+		if (result == LIBDEFLATE_SUCCESS) {
+			(*block)->size = length;
+			/* fastavro leaves three bytes of zlib's checksum behind */
+			return size - used <= 4 ? FLOW_OK : failed(reason, FLOW_E_CORRUPT, trailing);
+		}
+		if (result != LIBDEFLATE_INSUFFICIENT_SPACE)
 			return failed(reason, FLOW_E_CORRUPT, broken);
 		if (!block_grow(block, limit))
 			return failed(reason, FLOW_E_LIMIT, beyond);
@@ -302,7 +285,7 @@ decompress_snappy(const char *data, uint64_t size, uint64_t limit, avro_block **
 	uint32_t crc = 0;
 	for (int i = 0; i < 4; i++)
 		crc = crc << 8 | (uint8_t)data[size - 4 + (uint64_t)i];
-	if (crc != (uint32_t)crc32_z(0, (const Bytef *)(*block)->data, length))
+	if (crc != libdeflate_crc32(0, (*block)->data, length))
 		return failed(reason, FLOW_E_CORRUPT, "the block's checksum is wrong");
 	return FLOW_OK;
 }

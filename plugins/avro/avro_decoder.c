@@ -1,6 +1,6 @@
 /* Decoders: opened, saved, restored, and told the schema of their file. */
 #include <stdio.h>
-#include <zlib.h>
+#include <zstd.h>
 
 #include "avro_decoder.h"
 #include "flow_sdk/plugin.h"
@@ -98,7 +98,7 @@ flow_status
 avro_save(flow_decoder *d, flow_slice *state, flow_error *error)
 {
 	const flow_host *host = d->host;
-	uLongf size = d->state.schema_size == 0 ? 0 : compressBound(d->state.schema_size);
+	size_t size = d->state.schema_size == 0 ? 0 : ZSTD_compressBound(d->state.schema_size);
 	if (d->saved == NULL || d->saved_capacity < sizeof(avro_state) + size) {
 		host->release(d->saved);
 		d->saved_capacity = sizeof(avro_state) + size;
@@ -107,8 +107,9 @@ avro_save(flow_decoder *d, flow_slice *state, flow_error *error)
 			return no_memory(host, error);
 	}
 	memcpy(d->saved, &d->state, sizeof(d->state));
-	if (size != 0 && compress2((Bytef *)d->saved + sizeof(avro_state), &size, (const Bytef *)d->schema_text,
-							   d->state.schema_size, 6) != Z_OK)
+	if (size != 0)
+		size = ZSTD_compress(d->saved + sizeof(avro_state), size, d->schema_text, d->state.schema_size, 3);
+	if (ZSTD_isError(size))
 		return no_memory(host, error);
 	*state = flow_slice_make(d->saved, sizeof(avro_state) + size);
 	if (state->size > STATE_MAX)
@@ -126,10 +127,9 @@ restore_schema(flow_decoder *d, const avro_state *s, flow_slice compressed, flow
 	char *text = (char *)host->allocate(s->schema_size + 1);
 	if (text == NULL)
 		return no_memory(host, error);
-	uLongf size = s->schema_size;
-	int result = uncompress((Bytef *)text, &size, (const Bytef *)compressed.data, compressed.size);
+	size_t size = ZSTD_decompress(text, s->schema_size, compressed.data, compressed.size);
 	flow_status status = FLOW_OK;
-	if (result != Z_OK || size != s->schema_size)
+	if (ZSTD_isError(size) || size != s->schema_size)
 		status = flow_fail(host, error, FLOW_E_CORRUPT, "avro: the saved state of %s is damaged", d->place);
 	else
 		status = avro_decoder_begin(d, flow_slice_make(text, size), (int)s->codec, error);
