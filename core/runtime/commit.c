@@ -21,9 +21,9 @@ static flow_marker
 marker_of(const runtime *run, uint64_t epoch)
 {
 	flow_marker marker = { .struct_size = FLOW_SIZEOF(flow_marker),
-		                   .job = flow_slice_of(run->plan->job),
-		                   .instance = flow_slice_of(run->plan->instance),
-		                   .epoch = epoch };
+						   .job = flow_slice_of(run->plan->job),
+						   .instance = flow_slice_of(run->plan->instance),
+						   .epoch = epoch };
 	memcpy(marker.run_id, checkpoint_store_run_id(run->store), sizeof(marker.run_id));
 	return marker;
 }
@@ -48,8 +48,8 @@ list_handles(const checkpoint *record, const plan_stream *stream, handle_list *m
 		if (!flow_slice_is(record->handles[i].output, stream->id))
 			continue;
 		made->handles[made->count] = (flow_handle){ .struct_size = FLOW_SIZEOF(flow_handle),
-			                                        .task = record->handles[i].task,
-			                                        .bytes = record->handles[i].bytes };
+													.task = record->handles[i].task,
+													.bytes = record->handles[i].bytes };
 		made->list[made->count] = &made->handles[made->count];
 		made->count++;
 	}
@@ -99,7 +99,8 @@ commit_output(runtime *run, const plan_stream *stream, const checkpoint *record,
 	flow_marker marker = marker_of(run, record->epoch);
 	if (status == FLOW_OK) {
 		do
-			status = ops_of(run, stream)->commit(committer_of(run, stream), handles.list, handles.count, &marker, last, error);
+			status = ops_of(run, stream)
+						 ->commit(committer_of(run, stream), handles.list, handles.count, &marker, last, error);
 		while (status < 0 && may_retry(run, status, error));
 	}
 	free_handles(&handles);
@@ -149,7 +150,8 @@ settle_unclear(runtime *run, const checkpoint *record, flow_error *error)
 	flow_status status = commit_find_marker(run, record->epoch, &found, &equal, error);
 	if (status < 0 || equal)
 		return status;
-	return error_set(error, FLOW_E_CONFLICT, "the transaction of epoch %llu is lost", (unsigned long long)record->epoch);
+	return error_set(error, FLOW_E_CONFLICT, "the transaction of epoch %llu is lost",
+					 (unsigned long long)record->epoch);
 }
 
 flow_status
@@ -167,7 +169,7 @@ commit_abort(runtime *run, const checkpoint *keep, uint32_t delivery, flow_error
 	for (uint32_t i = 0; i < run->plan->stream_count; i++) {
 		const plan_stream *stream = &run->plan->streams[i];
 		if (!output_prepares(run, stream) || (delivery != 0 && stream->delivery != delivery) ||
-		    committer_of(run, stream) == NULL)
+			committer_of(run, stream) == NULL)
 			continue;
 		handle_list handles;
 		const checkpoint *kept = stream->delivery == FLOW_DELIVERY_ONE_PHASE ? NULL : keep;

@@ -45,7 +45,7 @@ must_end_now(runtime *run, int64_t now)
 	if (run->drain_started == 0 || now - run->drain_started < run->shutdown_deadline)
 		return 0;
 	log_warn(run->plan->job, "the shutdown deadline has passed: ending with the last checkpoint, epoch %llu",
-	         (unsigned long long)counter_get(&run->committed_epoch));
+			 (unsigned long long)counter_get(&run->committed_epoch));
 	return 1;
 }
 

@@ -11,8 +11,8 @@ struct dead_letter_outbox {
 	outbox *box;
 	const plan_operator *op;
 	flow_builder *builder;
-	flow_buffer *text;           /* a record encoded again */
-	flow_encoder *encoder;       /* of the output's serde, for the schema that it was opened with */
+	flow_buffer *text;     /* a record encoded again */
+	flow_encoder *encoder; /* of the output's serde, for the schema that it was opened with */
 	const flow_schema *schema;
 };
 

@@ -8,15 +8,15 @@ source_reject(void *context, flow_builder *builder, const flow_rejection *reject
 	(void)builder;
 	source_self *self = context;
 	record_error what = { .status = rejection->status,
-		                  .reason = rejection->reason,
-		                  .field = rejection->field,
-		                  .raw = rejection->raw,
-		                  .place = self->partition->place,
-		                  .input = self->n->op->stream,
-		                  .partition = self->partition->index,
-		                  .ordinal = rejection->ordinal,
-		                  .has_ordinal = 1,
-		                  .line = rejection->line };
+						  .reason = rejection->reason,
+						  .field = rejection->field,
+						  .raw = rejection->raw,
+						  .place = self->partition->place,
+						  .input = self->n->op->stream,
+						  .partition = self->partition->index,
+						  .ordinal = rejection->ordinal,
+						  .has_ordinal = 1,
+						  .line = rejection->line };
 	return record_error_handle(self->n, self->stream->record_errors, &what);
 }
 
@@ -28,13 +28,13 @@ passes_bytes(const plan_serde *serde)
 
 static flow_status
 open_decoder(source_self *self, const plan_serde *serde, const uint32_t *fields, uint64_t field_count, flow_slice place,
-             uint32_t partition, flow_decoder **decoder)
+			 uint32_t partition, flow_decoder **decoder)
 {
 	flow_decoder_request request = { .struct_size = FLOW_SIZEOF(flow_decoder_request),
-		                             .partition = partition,
-		                             .place = place,
-		                             .fields = fields,
-		                             .field_count = field_count };
+									 .partition = partition,
+									 .place = place,
+									 .fields = fields,
+									 .field_count = field_count };
 	return serde->ops->decoder_open(serde->instance, &request, decoder, &self->n->task->error);
 }
 
@@ -50,7 +50,7 @@ decode_open(source_self *self)
 	self->key_rows = memory_allocate(run->batch_rows * sizeof(*self->key_rows));
 	self->kept_rows = memory_allocate(run->batch_rows * sizeof(*self->kept_rows));
 	if (self->decoded == NULL || self->keys == NULL || self->all_rows == NULL || self->source_rows == NULL ||
-	    self->key_rows == NULL || self->kept_rows == NULL)
+		self->key_rows == NULL || self->kept_rows == NULL)
 		return FLOW_E_MEMORY;
 	for (uint32_t i = 0; i < run->batch_rows; i++)
 		self->all_rows[i] = i;
@@ -86,8 +86,8 @@ decode_close(source_self *self)
  * passed on as null. rows[row in builder] = row in raw. */
 static flow_status
 decode_column(source_self *self, const plan_serde *serde, flow_decoder *decoder, const flow_batch *raw,
-              const flow_value *column, const uint32_t *list, uint32_t count, flow_builder *builder, uint32_t *rows,
-              uint32_t *done)
+			  const flow_value *column, const uint32_t *list, uint32_t count, flow_builder *builder, uint32_t *rows,
+			  uint32_t *done)
 {
 	flow_batch part = *raw;
 	part.value = column;
@@ -109,7 +109,8 @@ decode_column(source_self *self, const plan_serde *serde, flow_decoder *decoder,
 		if (status < 0)
 			return status;
 		if (next > run - at || (next == 0 && !flow_builder_full(builder)))
-			return error_set(&self->n->task->error, FLOW_E_PLUGIN, "the serde %s made no progress", serde->component->id);
+			return error_set(&self->n->task->error, FLOW_E_PLUGIN, "the serde %s made no progress",
+							 serde->component->id);
 		at += next;
 	}
 	*done = at;
@@ -124,8 +125,8 @@ decode_keys(source_self *self, const flow_batch *raw, uint32_t *selection, uint3
 	uint32_t count = builder->row_count, used = 0, kept = 0;
 	while (used < count) {
 		uint32_t done = 0, to = used;
-		flow_status status = decode_column(self, &self->stream->key, self->key_decoder, raw, raw->key, self->source_rows + used,
-		                                   count - used, self->keys, self->key_rows, &done);
+		flow_status status = decode_column(self, &self->stream->key, self->key_decoder, raw, raw->key,
+										   self->source_rows + used, count - used, self->keys, self->key_rows, &done);
 		if (status < 0)
 			return status;
 		for (uint32_t i = 0; i < self->keys->row_count; i++) {
@@ -166,15 +167,17 @@ flow_status
 decode_finish_rows(source_self *self, const uint32_t *selection, uint32_t selected)
 {
 	batch_head head = { .schema = self->stream->schema,
-		                .key_schema = self->decoded->key != NULL ? self->stream->key_schema : NULL,
-		                .input = self->n->op->stream,
-		                .partition = self->partition->index,
-		                .place = self->partition->place };
+						.key_schema = self->decoded->key != NULL ? self->stream->key_schema : NULL,
+						.input = self->n->op->stream,
+						.partition = self->partition->index,
+						.place = self->partition->place };
 	flow_batch *batch = builder_finish(self->decoded, &head);
 	if (batch == NULL)
 		return FLOW_E_MEMORY;
 	if (selection != NULL && selected != batch->row_count) {
-		flow_columns columns = { .struct_size = FLOW_SIZEOF(flow_columns), .selection = selection, .selected_count = selected };
+		flow_columns columns = { .struct_size = FLOW_SIZEOF(flow_columns),
+								 .selection = selection,
+								 .selected_count = selected };
 		flow_batch *part = batch_forward(self->n->task->topology->run->pool, batch, &columns, self->selections);
 		batch_release(batch);
 		if (part == NULL)
@@ -193,12 +196,13 @@ decode_some(source_self *self, const flow_batch *raw, const uint32_t *list, uint
 	flow_status status = builder->ops->keep(builder, raw);
 	if (status == FLOW_OK)
 		status = decode_column(self, &self->stream->value, self->value_decoder, raw, raw->value, list, count, builder,
-		                       self->source_rows, done);
+							   self->source_rows, done);
 	if (status < 0 || builder->row_count == 0)
 		return status;
 	int keyed = raw->key != NULL && self->stream->key_schema != NULL;
 	uint32_t columns = (keyed ? FLOW_COLUMN_KEY : 0) | (raw->timestamp != NULL ? FLOW_COLUMN_TIMESTAMP : 0) |
-	                   (raw->headers != NULL ? FLOW_COLUMN_HEADERS : 0) | (raw->ordinal != NULL ? FLOW_COLUMN_ORDINAL : 0);
+					   (raw->headers != NULL ? FLOW_COLUMN_HEADERS : 0) |
+					   (raw->ordinal != NULL ? FLOW_COLUMN_ORDINAL : 0);
 	if (builder->ops->add_columns(builder, columns) != FLOW_OK)
 		return FLOW_E_MEMORY;
 	copy_columns(self, raw);
@@ -228,8 +232,8 @@ decode_records(source_self *self)
 	const flow_batch *raw = self->current;
 	const plan_stream *stream = self->stream;
 	int plain_key = raw->key == NULL || (stream->key_schema != NULL && self->key_decoder == NULL);
-	if (self->value_decoder == NULL && plain_key && (raw->schema == stream->schema || stream->schema == NULL ||
-	                                                 stream->schema->kind == FLOW_KIND_BYTES))
+	if (self->value_decoder == NULL && plain_key &&
+		(raw->schema == stream->schema || stream->schema == NULL || stream->schema->kind == FLOW_KIND_BYTES))
 		return pass_on(self);
 	const uint32_t *list = raw->selection == NULL ? self->all_rows : raw->selection;
 	uint32_t done = 0;

@@ -10,8 +10,8 @@
 #include "base/memory.h"
 #include "runtime/source.h"
 
-#define BRIDGE 4096      /* bytes of the next piece that a bridge has at least */
-#define WINDOW_TAIL 64   /* readable bytes behind a window */
+#define BRIDGE 4096    /* bytes of the next piece that a bridge has at least */
+#define WINDOW_TAIL 64 /* readable bytes behind a window */
 
 static flow_status
 open_decoder(source_self *self, source_partition *p)
@@ -21,15 +21,15 @@ open_decoder(source_self *self, source_partition *p)
 	const plan_serde *serde = &self->stream->value;
 	flow_error *error = &self->n->task->error;
 	flow_decoder_request request = { .struct_size = FLOW_SIZEOF(flow_decoder_request),
-		                             .partition = p->index,
-		                             .place = p->place,
-		                             .fields = self->stream->fields,
-		                             .field_count = self->stream->field_count };
+									 .partition = p->index,
+									 .place = p->place,
+									 .fields = self->stream->fields,
+									 .field_count = self->stream->field_count };
 	flow_status status = serde->ops->decoder_open(serde->instance, &request, &p->decoder, error);
 	if (status == FLOW_OK && p->restored_decoder.size != 0) {
 		if (!FLOW_CAN(serde->ops, restore))
-			return error_set(error, FLOW_E_CONFLICT, "the checkpoint has a decoder's state that serde %s cannot restore",
-			                 serde->component->id);
+			return error_set(error, FLOW_E_CONFLICT,
+							 "the checkpoint has a decoder's state that serde %s cannot restore", serde->component->id);
 		status = serde->ops->restore(p->decoder, p->restored_decoder, error);
 	}
 	return status;
@@ -41,16 +41,16 @@ decode_window(source_self *self, const char *data, uint64_t size, int final, uin
 {
 	source_partition *p = self->partition;
 	flow_window window = { .struct_size = FLOW_SIZEOF(flow_window),
-		                   .final = (uint32_t)final,
-		                   .data = data,
-		                   .size = size,
-		                   .offset = p->used };
+						   .final = (uint32_t) final,
+						   .data = data,
+						   .size = size,
+						   .offset = p->used };
 	flow_status status = self->stream->value.ops->decode(p->decoder, &window, self->decoded, &self->n->task->error);
 	if (status < 0)
 		return status;
 	if (window.consumed > size)
 		return error_set(&self->n->task->error, FLOW_E_PLUGIN, "serde %s used more bytes than it was given",
-		                 self->stream->value.component->id);
+						 self->stream->value.component->id);
 	*consumed = window.consumed;
 	p->used += (int64_t)window.consumed;
 	return FLOW_OK;
@@ -73,9 +73,10 @@ carry(source_self *self, const char *data, uint64_t size)
 		return FLOW_OK;
 	uint64_t needed = p->carry_size + size;
 	if (needed > RECORD_LIMIT)
-		return error_set(&self->n->task->error, FLOW_E_LIMIT,
-		                 "%.*s: the record at offset %lld is longer than %llu MiB, or the file is not what its serde expects",
-		                 (int)p->place.size, p->place.data, (long long)p->used, (unsigned long long)(RECORD_LIMIT >> 20));
+		return error_set(
+			&self->n->task->error, FLOW_E_LIMIT,
+			"%.*s: the record at offset %lld is longer than %llu MiB, or the file is not what its serde expects",
+			(int)p->place.size, p->place.data, (long long)p->used, (unsigned long long)(RECORD_LIMIT >> 20));
 	if (needed > p->carry_capacity) {
 		uint64_t capacity = needed * 2 < BRIDGE ? BRIDGE : needed * 2;
 		char *grown = memory_reallocate(p->carry, capacity);
@@ -121,7 +122,8 @@ make_bridge(source_self *self, const char *piece, uint64_t more)
 	memcpy(bridge + p->carry_size, piece, more);
 	memset(bridge + p->carry_size + more, 0, WINDOW_TAIL);
 	if (self->decoded->row_count == 0)
-		self->decoded->soft_end = self->decoded->end + 1; /* the bridge does not make the batch full: its record must fit */
+		self->decoded->soft_end =
+			self->decoded->end + 1; /* the bridge does not make the batch full: its record must fit */
 	return bridge;
 }
 
@@ -190,21 +192,21 @@ partition_failed(source_self *self, flow_status status)
 	task *t = self->n->task;
 	source_partition *p = self->partition;
 	if (status == FLOW_E_MEMORY || t->failed || self->stream->record_errors == RECORD_ERRORS_FAIL ||
-	    (t->error.flags & FLOW_ERROR_FATAL) != 0) {
+		(t->error.flags & FLOW_ERROR_FATAL) != 0) {
 		if (t->error.message == NULL)
 			error_set(&t->error, status, "%.*s: offset %lld: %s", (int)p->place.size, p->place.data, (long long)p->used,
-			          status_text(status));
+					  status_text(status));
 		return status;
 	}
 	flow_error cause = { 0 };
 	error_move(&cause, &t->error);
 	record_error what = { .status = status,
-		                  .reason = flow_slice_of(error_message(&cause)),
-		                  .place = p->place,
-		                  .input = self->n->op->stream,
-		                  .partition = p->index,
-		                  .ordinal = p->used,
-		                  .has_ordinal = 1 };
+						  .reason = flow_slice_of(error_message(&cause)),
+						  .place = p->place,
+						  .input = self->n->op->stream,
+						  .partition = p->index,
+						  .ordinal = p->used,
+						  .has_ordinal = 1 };
 	status = record_error_handle(self->n, self->stream->record_errors, &what);
 	error_clear(&cause);
 	if (status == FLOW_OK)
@@ -276,8 +278,9 @@ decode_last_piece(source_self *self, source_partition *p)
 		status = emit_rows(self);
 	}
 	if (status == FLOW_OK && p->carry_size != 0)
-		status = error_set(&self->n->task->error, FLOW_E_DECODE, "%.*s: the last %llu bytes, from offset %lld on, are no record",
-		                   (int)p->place.size, p->place.data, (unsigned long long)p->carry_size, (long long)p->used);
+		status = error_set(&self->n->task->error, FLOW_E_DECODE,
+						   "%.*s: the last %llu bytes, from offset %lld on, are no record", (int)p->place.size,
+						   p->place.data, (unsigned long long)p->carry_size, (long long)p->used);
 	if (status < 0)
 		status = partition_failed(self, status);
 	if (p->decoder != NULL)

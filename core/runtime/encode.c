@@ -15,7 +15,7 @@ grow(flow_buffer *buffer, uint64_t more)
 	uint64_t capacity = (buffer->size + more + buffer->size / 2 + LEAST_ROOM + 7) & ~(uint64_t)7;
 	uint64_t extra = capacity - buffer->capacity;
 	if (buffer->data != NULL && buffer->data + buffer->capacity == builder->next &&
-	    (uint64_t)(builder->end - builder->next) >= extra) {
+		(uint64_t)(builder->end - builder->next) >= extra) {
 		builder->next += extra;
 		buffer->capacity = capacity;
 		return FLOW_OK;
@@ -115,7 +115,7 @@ report_failures(sink_self *self, const flow_batch *batch, const char *what)
 			continue;
 		int told = why.message != NULL && why.status == self->statuses[i];
 		status = record_error_of_row(self->n, batch, flow_row(batch, i), self->statuses[i],
-		                             flow_slice_of(told ? why.message : what));
+									 flow_slice_of(told ? why.message : what));
 	}
 	error_clear(&why);
 	return status;
@@ -147,7 +147,8 @@ encode_piece(sink_self *self, const flow_batch *batch, flow_batch **raw)
 	flow_status status = begin_buffer(self, &buffer, self->last_size + self->last_size / 8);
 	memset(self->statuses, 0, batch->selected_count * sizeof(*self->statuses));
 	if (status == FLOW_OK)
-		status = self->stream->value.ops->encode(self->value, batch, 0, &buffer, NULL, self->statuses, &self->n->task->error);
+		status = self->stream->value.ops->encode(self->value, batch, 0, &buffer, NULL, self->statuses,
+												 &self->n->task->error);
 	if (status == FLOW_OK)
 		status = report_failures(self, batch, "the record cannot be encoded");
 	if (status < 0)
@@ -219,7 +220,7 @@ static uint32_t
 columns_of(const sink_self *self, const flow_batch *batch)
 {
 	return (self->key != NULL && batch->key != NULL ? FLOW_COLUMN_KEY : 0) |
-	       (batch->timestamp != NULL ? FLOW_COLUMN_TIMESTAMP : 0) | (batch->headers != NULL ? FLOW_COLUMN_HEADERS : 0);
+		   (batch->timestamp != NULL ? FLOW_COLUMN_TIMESTAMP : 0) | (batch->headers != NULL ? FLOW_COLUMN_HEADERS : 0);
 }
 
 static void

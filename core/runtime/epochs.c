@@ -156,8 +156,8 @@ delete_used(runtime *run, const collected *c)
 			if (!flow_slice_is(from->input, stream->id) || from->position.data == NULL)
 				continue;
 			positions[count] = (flow_position){ .struct_size = FLOW_SIZEOF(flow_position),
-				                                .partition = from->partition,
-				                                .bytes = from->position };
+												.partition = from->partition,
+												.bytes = from->position };
 			list[count] = &positions[count];
 			count++;
 		}
@@ -227,7 +227,7 @@ epoch_complete(runtime *run, flow_error *error)
 		atomic_store(&run->committed_epoch, run->epoch);
 		atomic_store(&run->checkpoint_microseconds, (uint64_t)(now - run->epoch_started));
 		log_debug("checkpoint", "epoch %llu committed in %lld ms", (unsigned long long)run->epoch,
-		          (long long)(now - run->epoch_started) / 1000);
+				  (long long)(now - run->epoch_started) / 1000);
 	}
 	hand_back(run, &c, committed);
 	run->epoch_open = 0;

@@ -14,8 +14,8 @@ typedef struct bucket {
 	uint32_t id; /* partition or inflow */
 	uint8_t live;
 	uint8_t idle;
-	int64_t latest;    /* time; INT64_MIN: no record yet */
-	int64_t seen;      /* monotonic, when the last record came */
+	int64_t latest; /* time; INT64_MIN: no record yet */
+	int64_t seen;   /* monotonic, when the last record came */
 } bucket;
 
 typedef struct event_time_self {
@@ -205,7 +205,8 @@ time_of_row(const event_time_self *self, const flow_value *value, uint32_t row, 
 }
 
 static flow_status
-times_of_batch(node *n, const flow_batch *batch, int64_t *times, uint32_t *selection, uint32_t *selected, int64_t *latest)
+times_of_batch(node *n, const flow_batch *batch, int64_t *times, uint32_t *selection, uint32_t *selected,
+			   int64_t *latest)
 {
 	event_time_self *self = n->self;
 	flow_status status = reserve(self, batch->row_count);
@@ -215,7 +216,7 @@ times_of_batch(node *n, const flow_batch *batch, int64_t *times, uint32_t *selec
 	for (FLOW_ROWS(batch, k))
 		self->statuses[flow_row(batch, k)] = FLOW_OK;
 	status = expressions_service.evaluate(n->op->event_time, batch, self->memory, values, self->statuses, self->reasons,
-	                                      &n->task->error);
+										  &n->task->error);
 	if (status < 0)
 		return status;
 	uint32_t count = 0;
@@ -292,8 +293,8 @@ event_time_barrier(node *n, task_report *report, int last)
 	(void)last;
 	const event_time_self *self = n->self;
 	checkpoint_watermark watermark = { .operator_name = flow_slice_of(n->op->name),
-		                               .task = n->task->index,
-		                               .value = self->watermark > self->restored ? self->watermark : self->restored };
+									   .task = n->task->index,
+									   .value = self->watermark > self->restored ? self->watermark : self->restored };
 	return report_watermark(report, &watermark);
 }
 

@@ -77,7 +77,7 @@ notify(outbox *o, outbox_target *target)
 		return;
 	}
 	uint32_t waiting = (uint32_t)atomic_load_explicit(&c->items.tail, memory_order_relaxed) -
-	                   (uint32_t)atomic_load_explicit(&c->items.head, memory_order_relaxed);
+					   (uint32_t)atomic_load_explicit(&c->items.head, memory_order_relaxed);
 	if (o->task->now - target->last_wake < WAKE_DISTANCE && waiting <= c->items.mask / 2) {
 		target->wake_waits = 1;
 		return;
@@ -236,8 +236,8 @@ send_part(outbox *o, outbox_target *target, const flow_batch *batch, const uint3
 	if (forwarded == NULL)
 		return FLOW_E_MEMORY;
 	/* Compaction drops key columns; gathering keeps them. */
-	flow_status status = forwarded->key_hash == NULL ? gather_rows(o, target, batch, rows, count)
-	                                                 : send_whole(o, target, forwarded);
+	flow_status status =
+		forwarded->key_hash == NULL ? gather_rows(o, target, batch, rows, count) : send_whole(o, target, forwarded);
 	batch_release(forwarded);
 	return status;
 }
@@ -357,7 +357,7 @@ channel_take(channel *c)
 			wake_producer(c);
 	} else if (atomic_load_explicit(&c->producer_waits, memory_order_relaxed)) {
 		uint32_t left = (uint32_t)atomic_load_explicit(&c->items.tail, memory_order_relaxed) -
-		                (uint32_t)atomic_load_explicit(&c->items.head, memory_order_relaxed);
+						(uint32_t)atomic_load_explicit(&c->items.head, memory_order_relaxed);
 		if (left <= c->items.mask / 2)
 			wake_producer(c);
 	}

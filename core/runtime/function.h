@@ -14,7 +14,7 @@ typedef struct function_output {
 	flow_output output; /* what the function sees */
 	function_self *owner;
 	uint32_t index;
-	uint8_t keyed;      /* its rows keep the key of their input row */
+	uint8_t keyed; /* its rows keep the key of their input row */
 	uint8_t memory_used;
 	flow_builder *builder;
 	flow_builder *memory;
@@ -32,10 +32,10 @@ struct function_self {
 	flow_builder *one_key;         /* memory of with_one_key; NULL: the input is keyed, or there is no state */
 	flow_builder *scratch;
 	uint8_t scratch_used;
-	uint8_t polled;               /* the function owns the event time that it was told last */
+	uint8_t polled; /* the function owns the event time that it was told last */
 	uint8_t keys_known;
-	key_set keys;                 /* of the batch under way, for keyed outputs */
-	const flow_batch *current;    /* what the call under way is about; NULL: nothing */
+	key_set keys;              /* of the batch under way, for keyed outputs */
+	const flow_batch *current; /* what the call under way is about; NULL: nothing */
 	flow_status (*visit)(void *self, const flow_batch *keys, flow_error *error);
 	void *visitor;
 };

@@ -18,7 +18,8 @@ check_access(const function_self *self, uint32_t state, const flow_batch *batch,
 	while (states != NULL && states[declared] != NULL)
 		declared++;
 	if (self->state == NULL || (state != UINT32_MAX && state >= declared))
-		return error_set(error, FLOW_E_ARGUMENT, "%s was not declared in bind", state == UINT32_MAX ? "use of timers" : "this state");
+		return error_set(error, FLOW_E_ARGUMENT, "%s was not declared in bind",
+						 state == UINT32_MAX ? "use of timers" : "this state");
 	if (batch->key_hash == NULL || batch->key_bytes == NULL)
 		return error_set(error, FLOW_E_ARGUMENT, "state and timers need rows with a key; key the stream first");
 	return FLOW_OK;
@@ -26,17 +27,17 @@ check_access(const function_self *self, uint32_t state, const flow_batch *batch,
 
 static flow_status
 context_slots(flow_context *context, uint32_t state, const flow_batch *batch, const uint32_t *rows, uint32_t count,
-              const int64_t *spaces, int create, void **slots, uint8_t *created, flow_error *error)
+			  const int64_t *spaces, int create, void **slots, uint8_t *created, flow_error *error)
 {
 	function_self *self = of(context);
 	flow_status status = check_access(self, state, batch, error);
 	return status < 0 ? status
-	                  : task_state_slots(self->state, state, batch, rows, count, spaces, create, slots, created, error);
+					  : task_state_slots(self->state, state, batch, rows, count, spaces, create, slots, created, error);
 }
 
 static flow_status
 context_get(flow_context *context, uint32_t state, const flow_batch *batch, const uint32_t *rows, uint32_t count,
-            const int64_t *spaces, flow_slice *values, flow_error *error)
+			const int64_t *spaces, flow_slice *values, flow_error *error)
 {
 	function_self *self = of(context);
 	flow_status status = check_access(self, state, batch, error);
@@ -45,7 +46,7 @@ context_get(flow_context *context, uint32_t state, const flow_batch *batch, cons
 
 static flow_status
 context_put(flow_context *context, uint32_t state, const flow_batch *batch, const uint32_t *rows, uint32_t count,
-            const int64_t *spaces, const flow_slice *values, flow_error *error)
+			const int64_t *spaces, const flow_slice *values, flow_error *error)
 {
 	function_self *self = of(context);
 	flow_status status = check_access(self, state, batch, error);
@@ -54,7 +55,7 @@ context_put(flow_context *context, uint32_t state, const flow_batch *batch, cons
 
 static flow_status
 context_remove(flow_context *context, uint32_t state, const flow_batch *batch, const uint32_t *rows, uint32_t count,
-               const int64_t *spaces, flow_error *error)
+			   const int64_t *spaces, flow_error *error)
 {
 	function_self *self = of(context);
 	flow_status status = check_access(self, state, batch, error);
@@ -73,7 +74,7 @@ check_timers(const function_self *self, uint32_t kind, const flow_batch *batch, 
 
 static flow_status
 context_register(flow_context *context, uint32_t kind, const flow_batch *batch, const uint32_t *rows, uint32_t count,
-                 const int64_t *times, flow_error *error)
+				 const int64_t *times, flow_error *error)
 {
 	function_self *self = of(context);
 	flow_status status = check_timers(self, kind, batch, error);
@@ -86,7 +87,7 @@ context_register(flow_context *context, uint32_t kind, const flow_batch *batch, 
 
 static flow_status
 context_delete(flow_context *context, uint32_t kind, const flow_batch *batch, const uint32_t *rows, uint32_t count,
-               const int64_t *times, flow_error *error)
+			   const int64_t *times, flow_error *error)
 {
 	function_self *self = of(context);
 	flow_status status = check_timers(self, kind, batch, error);
@@ -113,7 +114,7 @@ context_emit_watermark(flow_context *context, const char *id, int64_t value, flo
 
 static flow_status
 context_reject(flow_context *context, const flow_batch *batch, uint32_t row, flow_status status, flow_slice reason,
-               flow_error *error)
+			   flow_error *error)
 {
 	node *n = of(context)->n;
 	status = record_error_of_row(n, batch, row, status, reason);
@@ -176,8 +177,8 @@ visit_keys(void *context, const flow_batch *keys, flow_error *error)
 }
 
 static flow_status
-context_each(flow_context *context, flow_status (*visit)(void *self, const flow_batch *keys, flow_error *error), void *visitor,
-             flow_error *error)
+context_each(flow_context *context, flow_status (*visit)(void *self, const flow_batch *keys, flow_error *error),
+			 void *visitor, flow_error *error)
 {
 	function_self *self = of(context);
 	if (self->state == NULL)

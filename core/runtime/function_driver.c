@@ -43,18 +43,18 @@ open_state(function_self *self)
 	if (op->state_id == PLAN_NONE)
 		return FLOW_OK;
 	task_state_request request = { .pool = run->pool,
-		                           .backend = checkpoint_store_backend(run->store),
-		                           .operator_index = op->index,
-		                           .state_id = run->state_base[op->index],
-		                           .states = op->function.states,
-		                           .state_count = state_count(op),
-		                           .group_count = run->plan->max_parallelism,
-		                           .last_group = run->plan->max_parallelism - 1,
-		                           .memory_limit = run->memory_limit / STATE_SHARE / stateful_tasks(run->plan),
-		                           .restored = run->recovered != NULL };
+								   .backend = checkpoint_store_backend(run->store),
+								   .operator_index = op->index,
+								   .state_id = run->state_base[op->index],
+								   .states = op->function.states,
+								   .state_count = state_count(op),
+								   .group_count = run->plan->max_parallelism,
+								   .last_group = run->plan->max_parallelism - 1,
+								   .memory_limit = run->memory_limit / STATE_SHARE / stateful_tasks(run->plan),
+								   .restored = run->recovered != NULL };
 	if (n->task->stage->task_count > 1)
 		key_task_groups(n->task->index, n->task->stage->task_count, request.group_count, &request.first_group,
-		                &request.last_group);
+						&request.last_group);
 	return task_state_create(&request, &self->state, &n->task->error);
 }
 
@@ -72,7 +72,9 @@ static flow_status
 open_outputs(function_self *self)
 {
 	runtime *run = self->n->task->topology->run;
-	self->output_count = self->n->op->function.outputs[0] == NULL ? 0 : self->n->op->function.outputs[1] == NULL ? 1 : 2;
+	self->output_count = self->n->op->function.outputs[0] == NULL   ? 0
+						 : self->n->op->function.outputs[1] == NULL ? 1
+																	: 2;
 	function_outputs_init(self);
 	for (uint32_t i = 0; i < self->output_count; i++) {
 		self->outputs[i].builder = builder_create(run->pool, run->batch_rows, run->batch_bytes);
@@ -104,16 +106,16 @@ function_open(node *n)
 	if (status < 0)
 		return status;
 	self->context = (flow_context){ .struct_size = FLOW_SIZEOF(flow_context),
-		                            .output_count = self->output_count,
-		                            .ops = &function_context_ops,
-		                            .outputs = self->output_list,
-		                            .job = flow_slice_of(run->plan->job),
-		                            .operator_name = flow_slice_of(n->op->name),
-		                            .task = n->task->index,
-		                            .task_count = n->task->stage->task_count,
-		                            .max_parallelism = run->plan->max_parallelism,
-		                            .attempt = run->attempt,
-		                            .host = self };
+									.output_count = self->output_count,
+									.ops = &function_context_ops,
+									.outputs = self->output_list,
+									.job = flow_slice_of(run->plan->job),
+									.operator_name = flow_slice_of(n->op->name),
+									.task = n->task->index,
+									.task_count = n->task->stage->task_count,
+									.max_parallelism = run->plan->max_parallelism,
+									.attempt = run->attempt,
+									.host = self };
 	status = n->op->ops->open(n->op->binding, &self->context, &self->instance, &n->task->error);
 	return status < 0 ? status : FLOW_OK;
 }
@@ -222,7 +224,8 @@ function_input_watermark(node *n, uint32_t input, int64_t value)
 	function_self *self = self_of(n);
 	if (!FLOW_CAN(n->op->ops, watermark))
 		return FLOW_OK;
-	flow_status status = n->op->ops->watermark(self->instance, input, FLOW_WATERMARK_EVENT_TIME, value, &n->task->error);
+	flow_status status =
+		n->op->ops->watermark(self->instance, input, FLOW_WATERMARK_EVENT_TIME, value, &n->task->error);
 	self->polled = status == FLOW_WATERMARK_POLL;
 	return function_call_done(self, status);
 }

@@ -42,23 +42,25 @@ check_keys(function_output *o, flow_batch *batch, flow_builder *memory, flow_err
 {
 	function_self *self = o->owner;
 	if (batch->key == NULL)
-		return error_set(error, FLOW_E_FAILED, "output %u keeps the key of its input, but the rows have none", o->index);
+		return error_set(error, FLOW_E_FAILED, "output %u keeps the key of its input, but the rows have none",
+						 o->index);
 	if (batch->key_hash == NULL) {
 		flow_status status = batch_key_columns(batch, memory);
 		if (status < 0)
 			return error_set(error, status, "output %u: a key cannot be encoded", o->index);
 	}
 	if (self->current == NULL || self->current->key_hash == NULL)
-		return error_set(error, FLOW_E_FAILED, "output %u keeps the key of its input, but there is no keyed input row now",
-		                 o->index);
+		return error_set(error, FLOW_E_FAILED,
+						 "output %u keeps the key of its input, but there is no keyed input row now", o->index);
 	if (!self->keys_known && key_set_fill(&self->keys, self->current) != FLOW_OK)
 		return error_set(error, FLOW_E_MEMORY, "out of memory");
 	self->keys_known = 1;
 	for (FLOW_ROWS(batch, i))
 		if (!key_set_has(&self->keys, batch->key_hash[flow_row(batch, i)]))
-			return error_set(error, FLOW_E_FAILED,
-			                 "output %u keeps the key of its input, but row %u has another key; key the output anew instead",
-			                 o->index, i);
+			return error_set(
+				error, FLOW_E_FAILED,
+				"output %u keeps the key of its input, but row %u has another key; key the output anew instead",
+				o->index, i);
 	return FLOW_OK;
 }
 
@@ -81,10 +83,10 @@ output_push(flow_output *output, flow_error *error)
 	const plan_operator *op = o->owner->n->op;
 	const flow_batch *origin = o->owner->current;
 	batch_head head = { .schema = op->schema[o->index],
-		                .key_schema = o->builder->key != NULL ? op->key_schema[o->index] : NULL,
-		                .input = origin == NULL ? UINT32_MAX : origin->input,
-		                .partition = origin == NULL ? UINT32_MAX : origin->partition,
-		                .place = origin == NULL ? flow_slice_make(NULL, 0) : origin->place };
+						.key_schema = o->builder->key != NULL ? op->key_schema[o->index] : NULL,
+						.input = origin == NULL ? UINT32_MAX : origin->input,
+						.partition = origin == NULL ? UINT32_MAX : origin->partition,
+						.place = origin == NULL ? flow_slice_make(NULL, 0) : origin->place };
 	flow_batch *batch = builder_finish(o->builder, &head);
 	if (batch == NULL)
 		return error_set(error, FLOW_E_MEMORY, "out of memory");
@@ -130,12 +132,12 @@ function_outputs_init(function_self *self)
 		o->index = i;
 		o->keyed = self->n->op->stream_kind[i] == FLOW_STREAM_KEYED;
 		o->output = (flow_output){ .struct_size = FLOW_SIZEOF(flow_output),
-			                       .index = i,
-			                       .builder = output_builder,
-			                       .push = output_push,
-			                       .forward = output_forward,
-			                       .memory = output_memory,
-			                       .host = o };
+								   .index = i,
+								   .builder = output_builder,
+								   .push = output_push,
+								   .forward = output_forward,
+								   .memory = output_memory,
+								   .host = o };
 		self->output_list[i] = &o->output;
 	}
 }

@@ -11,8 +11,8 @@ static uint32_t
 columns_of(const flow_batch *batch)
 {
 	return (batch->key != NULL ? FLOW_COLUMN_KEY : 0) | (batch->timestamp != NULL ? FLOW_COLUMN_TIMESTAMP : 0) |
-	       (batch->headers != NULL ? FLOW_COLUMN_HEADERS : 0) | (batch->ordinal != NULL ? FLOW_COLUMN_ORDINAL : 0) |
-	       (batch->key_hash != NULL && batch->key_bytes != NULL ? GATHER_HASH : 0);
+		   (batch->headers != NULL ? FLOW_COLUMN_HEADERS : 0) | (batch->ordinal != NULL ? FLOW_COLUMN_ORDINAL : 0) |
+		   (batch->key_hash != NULL && batch->key_bytes != NULL ? GATHER_HASH : 0);
 }
 
 static int
@@ -77,10 +77,10 @@ gather_flush(outbox *o, outbox_target *target)
 	if (g->builder == NULL || g->builder->row_count == 0)
 		return FLOW_OK;
 	batch_head head = { .schema = g->schema,
-		                .key_schema = g->key_schema,
-		                .input = g->input,
-		                .partition = g->partition,
-		                .place = g->place };
+						.key_schema = g->key_schema,
+						.input = g->input,
+						.partition = g->partition,
+						.place = g->place };
 	flow_batch *batch = builder_finish(g->builder, &head);
 	if (batch == NULL)
 		return FLOW_E_MEMORY;

@@ -88,8 +88,8 @@ typedef struct channel {
 	node *to;
 	uint32_t input;
 	uint32_t port;
-	uint8_t aligned;       /* consumer: the barrier of the epoch under way was taken, nothing behind it */
-	uint8_t bootstrap;     /* its end counts for the bootstrap gate */
+	uint8_t aligned;   /* consumer: the barrier of the epoch under way was taken, nothing behind it */
+	uint8_t bootstrap; /* its end counts for the bootstrap gate */
 	_Alignas(64) atomic_int producer_waits; /* the ring was full */
 } channel;
 
@@ -108,9 +108,9 @@ typedef struct gathering {
 	flow_slice *bytes;
 	const flow_schema *schema; /* borrowed from the batches that are kept */
 	const flow_schema *key_schema;
-	uint32_t columns;          /* FLOW_COLUMN_* and GATHER_HASH */
+	uint32_t columns; /* FLOW_COLUMN_* and GATHER_HASH */
 	uint32_t input, partition;
-	flow_slice place;          /* likewise borrowed */
+	flow_slice place; /* likewise borrowed */
 } gathering;
 
 typedef struct outbox_target {
@@ -130,12 +130,12 @@ struct outbox {
 	outbox_target *targets;
 	uint32_t *group_target; /* EDGE_KEY: target of each key group */
 	uint32_t group_count;
-	uint32_t next;          /* EDGE_SHUFFLE */
-	uint32_t *counts;       /* scratch of the split: rows of each target, row numbers */
+	uint32_t next;    /* EDGE_SHUFFLE */
+	uint32_t *counts; /* scratch of the split: rows of each target, row numbers */
 	uint32_t *sorted;
 	uint32_t *target_of;
 	uint32_t scratch_rows;
-	flow_builder *memory;   /* of the selections */
+	flow_builder *memory; /* of the selections */
 	uint8_t ended;
 	int64_t watermark;      /* last that was sent to all */
 	int64_t gathered_since; /* monotonic microseconds; 0: nothing gathered */
@@ -232,16 +232,16 @@ struct task {
 	uint32_t outbox_count;
 	dead_letter_outbox *dead_letters; /* NULL: none */
 	flow_error error;
-	void *shared;      /* the context of the application's functions */
-	uint64_t epoch;    /* last that was reported */
-	uint32_t held;     /* items in outboxes and sinks that wait for room */
+	void *shared;   /* the context of the application's functions */
+	uint64_t epoch; /* last that was reported */
+	uint32_t held;  /* items in outboxes and sinks that wait for room */
 	uint32_t ended_channels;
 	uint32_t ended_nodes;
 	uint32_t current_port; /* of the channel whose item is being processed; for what is counted by inflow */
 	uint8_t opened, closed, ended, failed;
-	uint8_t has_shared; /* the application's context was made */
-	int64_t now;       /* monotonic, at the start of the step */
-	int64_t deadline;  /* next time that something is due without anybody calling */
+	uint8_t has_shared;               /* the application's context was made */
+	int64_t now;                      /* monotonic, at the start of the step */
+	int64_t deadline;                 /* next time that something is due without anybody calling */
 	_Atomic(task_report *) report;    /* to the control thread */
 	_Atomic(task_report *) committed; /* from it: positions that are durable */
 	atomic_int woken;                 /* flow_waker: sources and sinks may go on */
@@ -280,19 +280,19 @@ struct topology {
 	uint32_t worker_count;
 	channel *channels;
 	uint32_t channel_count;
-	input_state *inputs;   /* by stream */
+	input_state *inputs; /* by stream */
 	int sources_open;
 	atomic_int bootstrap_left; /* ends that must still pass before the other inputs are read */
 	atomic_int live_tasks;
 	atomic_uint_fast64_t epoch_requested;
-	atomic_int epoch_last;     /* nothing follows behind the epoch under way */
+	atomic_int epoch_last; /* nothing follows behind the epoch under way */
 	atomic_int reports_missing;
-	atomic_int draining;       /* sources read no more */
-	atomic_int ending;         /* workers leave their loops */
-	atomic_int pressed;        /* dirty state is over its budget */
+	atomic_int draining; /* sources read no more */
+	atomic_int ending;   /* workers leave their loops */
+	atomic_int pressed;  /* dirty state is over its budget */
 	atomic_int failed;
 	pthread_mutex_t error_lock;
-	flow_error error;          /* the first failure */
+	flow_error error; /* the first failure */
 };
 
 typedef struct open_table {
@@ -315,15 +315,15 @@ struct runtime {
 	open_table *tables;
 	topology *topology;
 	uint32_t attempt;
-	uint64_t epoch;              /* last that was started */
-	uint32_t outcome;            /* RUN_* */
+	uint64_t epoch;   /* last that was started */
+	uint32_t outcome; /* RUN_* */
 	uint32_t batch_rows;
 	uint64_t batch_bytes, memory_limit, errors_logged;
 	int64_t checkpoint_interval, shutdown_deadline;
-	uint64_t random;             /* deterministic mode */
+	uint64_t random; /* deterministic mode */
 	/* Control. */
-	atomic_int control_signal;   /* futex word */
-	atomic_int stops;            /* calls of runtime_stop */
+	atomic_int control_signal; /* futex word */
+	atomic_int stops;          /* calls of runtime_stop */
 	int64_t epoch_started, epoch_due, drain_started;
 	int epoch_open, epoch_is_last, drain_epoch, restore;
 	int ends_now; /* without draining: the deadline has passed, or a second stop came */
@@ -354,8 +354,8 @@ extern uint64_t runtime_crash_epoch;
 /* topology.c */
 flow_status topology_create(runtime *run, topology **made, flow_error *error);
 void topology_destroy(topology *t);
-flow_status topology_open(topology *t, flow_error *error);  /* [main]: sources and writers */
-void topology_close(topology *t);                           /* [main] */
+flow_status topology_open(topology *t, flow_error *error); /* [main]: sources and writers */
+void topology_close(topology *t);                          /* [main] */
 node *topology_node(topology *t, uint32_t operator_index, uint32_t task_index);
 /* Keeps the first failure (moved out of `error`) and stops all workers. */
 void topology_fail(topology *t, flow_error *error);
@@ -383,7 +383,7 @@ flow_status workers_start(topology *t, flow_error *error);
 void workers_wake(topology *t);
 /* After `ending` or `failed` was set. `ends_now`: a plugin's call that does not come back in a while ends the process. */
 void workers_join(topology *t, int ends_now);
-void worker_wake(worker *w);    /* [any] */
+void worker_wake(worker *w); /* [any] */
 void signal_wait(atomic_int *word, int expected, int64_t microseconds);
 void signal_wake(atomic_int *word); /* async-signal-safe */
 
@@ -406,7 +406,8 @@ flow_status outbox_control(outbox *o, void *item); /* barrier, end, idle: to all
 flow_status outbox_flush(outbox *o);               /* gathered rows, waiting watermarks and wakes go out */
 int outbox_release_held(outbox *o);                /* 1: all of it went into the rings */
 flow_status outbox_push(outbox *o, outbox_target *target, void *item);
-flow_status gather_rows(outbox *o, outbox_target *target, const flow_batch *batch, const uint32_t *rows, uint32_t count);
+flow_status gather_rows(outbox *o, outbox_target *target, const flow_batch *batch, const uint32_t *rows,
+						uint32_t count);
 flow_status gather_flush(outbox *o, outbox_target *target);
 void *channel_take(channel *c); /* consumer: next item or NULL */
 
@@ -433,7 +434,7 @@ typedef struct record_error {
 	flow_slice field;
 	flow_slice raw;
 	flow_slice place;
-	uint32_t input;     /* UINT32_MAX: none */
+	uint32_t input; /* UINT32_MAX: none */
 	uint32_t partition;
 	int64_t ordinal;
 	int has_ordinal;

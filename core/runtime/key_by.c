@@ -57,11 +57,13 @@ evaluate_part(node *n, const flow_batch *batch, const flow_expression *part, flo
 	if (field >= 0) {
 		for (FLOW_ROWS(batch, i)) {
 			uint32_t row = flow_row(batch, i);
-			results[row] = flow_is_null(batch->value[row]) ? flow_null() : *flow_batch_field(batch, row, (uint32_t)field);
+			results[row] =
+				flow_is_null(batch->value[row]) ? flow_null() : *flow_batch_field(batch, row, (uint32_t)field);
 		}
 		return FLOW_OK;
 	}
-	return expressions_service.evaluate(part, batch, self->memory, results, self->statuses, self->reasons, &n->task->error);
+	return expressions_service.evaluate(part, batch, self->memory, results, self->statuses, self->reasons,
+										&n->task->error);
 }
 
 /* Several parts are a record; with a part that is null the key is null. */
@@ -103,7 +105,9 @@ select_keyed(node *n, const flow_batch *batch, const flow_value *keys, uint32_t 
 			selection[count++] = row;
 			continue;
 		}
-		flow_slice reason = status < 0 ? self->reasons[row] : flow_slice_of(n->op->key_count == 1 ? "the key is null" : "a part of the key is null");
+		flow_slice reason =
+			status < 0 ? self->reasons[row]
+					   : flow_slice_of(n->op->key_count == 1 ? "the key is null" : "a part of the key is null");
 		status = record_error_of_row(n, batch, row, status < 0 ? status : FLOW_E_NULL_KEY, reason);
 		if (status < 0)
 			return status;
@@ -129,7 +133,9 @@ key_by_process(node *n, uint32_t input, const flow_batch *batch)
 		status = select_keyed(n, batch, keys, selection, &selected);
 	if (status < 0)
 		return status;
-	flow_columns columns = { .struct_size = FLOW_SIZEOF(flow_columns), .key = keys, .key_schema = n->op->key_schema[0] };
+	flow_columns columns = { .struct_size = FLOW_SIZEOF(flow_columns),
+							 .key = keys,
+							 .key_schema = n->op->key_schema[0] };
 	if (selected != batch->selected_count) {
 		columns.selection = selection;
 		columns.selected_count = selected;

@@ -20,7 +20,7 @@ node_failed(node *n, flow_status status)
 		error_set(&t->error, status, "%s", status_text(status));
 	if (t->stage->task_count > 1)
 		error_prefix(&t->error, "%s (stage %u, task %u of %u)", n->op->name, t->stage->index, t->index + 1,
-		             t->stage->task_count);
+					 t->stage->task_count);
 	else
 		error_prefix(&t->error, "%s (stage %u)", n->op->name, t->stage->index);
 	return status;
@@ -58,8 +58,8 @@ node_emit_watermark(node *n, int64_t value)
 	for (uint32_t output = 0; output < 2; output++) {
 		for (uint32_t i = 0; i < n->outputs[output].link_count; i++) {
 			const node_link *l = &n->outputs[output].links[i];
-			flow_status status = l->to != NULL ? node_watermark(l->to, l->input, l->port, value)
-			                                   : outbox_watermark(l->box, value);
+			flow_status status =
+				l->to != NULL ? node_watermark(l->to, l->input, l->port, value) : outbox_watermark(l->box, value);
 			if (status < 0)
 				return node_failed(n, status);
 		}
@@ -74,7 +74,7 @@ node_emit_idle(node *n, int idle)
 		for (uint32_t i = 0; i < n->outputs[output].link_count; i++) {
 			const node_link *l = &n->outputs[output].links[i];
 			flow_status status = l->to != NULL ? node_idle(l->to, l->input, l->port, idle)
-			                                   : outbox_control(l->box, item_make(ITEM_IDLE, idle));
+											   : outbox_control(l->box, item_make(ITEM_IDLE, idle));
 			if (status < 0)
 				return node_failed(n, status);
 		}
@@ -102,7 +102,8 @@ advance_node(node *n)
 	if ((!live && idle) || least <= n->event_time)
 		return FLOW_OK;
 	n->event_time = least;
-	flow_status status = n->driver->event_time != NULL ? n->driver->event_time(n, least) : node_emit_watermark(n, least);
+	flow_status status =
+		n->driver->event_time != NULL ? n->driver->event_time(n, least) : node_emit_watermark(n, least);
 	return status < 0 ? node_failed(n, status) : FLOW_OK;
 }
 
@@ -185,8 +186,8 @@ node_finish(node *n)
 	for (uint32_t output = 0; output < 2; output++) {
 		for (uint32_t i = 0; i < n->outputs[output].link_count; i++) {
 			const node_link *l = &n->outputs[output].links[i];
-			flow_status status = l->to != NULL ? node_end(l->to, l->input, l->port)
-			                                   : outbox_control(l->box, item_make(ITEM_END, 0));
+			flow_status status =
+				l->to != NULL ? node_end(l->to, l->input, l->port) : outbox_control(l->box, item_make(ITEM_END, 0));
 			if (status < 0)
 				return node_failed(n, status);
 		}

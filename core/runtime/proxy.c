@@ -81,12 +81,15 @@ static uint8_t
 type_of_kind(uint8_t kind)
 {
 	static const uint8_t types[] = {
-		[FLOW_KIND_BOOL] = FLOW_BOOL,       [FLOW_KIND_INT32] = FLOW_INT64,         [FLOW_KIND_INT64] = FLOW_INT64,
-		[FLOW_KIND_UINT64] = FLOW_UINT64,   [FLOW_KIND_FLOAT32] = FLOW_FLOAT64,     [FLOW_KIND_FLOAT64] = FLOW_FLOAT64,
-		[FLOW_KIND_DECIMAL] = FLOW_DECIMAL, [FLOW_KIND_STRING] = FLOW_STRING,       [FLOW_KIND_BYTES] = FLOW_BYTES,
-		[FLOW_KIND_FIXED] = FLOW_BYTES,     [FLOW_KIND_ENUM] = FLOW_STRING,         [FLOW_KIND_DATE] = FLOW_DATE,
-		[FLOW_KIND_TIME] = FLOW_TIME,       [FLOW_KIND_TIMESTAMP] = FLOW_TIMESTAMP, [FLOW_KIND_UUID] = FLOW_UUID,
-		[FLOW_KIND_LIST] = FLOW_LIST,       [FLOW_KIND_MAP] = FLOW_MAP,             [FLOW_KIND_RECORD] = FLOW_RECORD,
+		[FLOW_KIND_BOOL] = FLOW_BOOL,       [FLOW_KIND_INT32] = FLOW_INT64,
+		[FLOW_KIND_INT64] = FLOW_INT64,     [FLOW_KIND_UINT64] = FLOW_UINT64,
+		[FLOW_KIND_FLOAT32] = FLOW_FLOAT64, [FLOW_KIND_FLOAT64] = FLOW_FLOAT64,
+		[FLOW_KIND_DECIMAL] = FLOW_DECIMAL, [FLOW_KIND_STRING] = FLOW_STRING,
+		[FLOW_KIND_BYTES] = FLOW_BYTES,     [FLOW_KIND_FIXED] = FLOW_BYTES,
+		[FLOW_KIND_ENUM] = FLOW_STRING,     [FLOW_KIND_DATE] = FLOW_DATE,
+		[FLOW_KIND_TIME] = FLOW_TIME,       [FLOW_KIND_TIMESTAMP] = FLOW_TIMESTAMP,
+		[FLOW_KIND_UUID] = FLOW_UUID,       [FLOW_KIND_LIST] = FLOW_LIST,
+		[FLOW_KIND_MAP] = FLOW_MAP,         [FLOW_KIND_RECORD] = FLOW_RECORD,
 	};
 	return kind < FLOW_COUNT(types) ? types[kind] : FLOW_NULL;
 }
@@ -133,7 +136,7 @@ checked_value(const flow_schema *schema, const flow_value *value)
 		return NULL;
 	if (schema->kind == FLOW_KIND_UNION)
 		return value->branch < schema->branch_count ? checked_value(schema->branches[value->branch], value)
-		                                            : "a union has no such branch";
+													: "a union has no such branch";
 	if (value->type != type_of_kind(schema->kind))
 		return "a value has another type than its schema";
 	switch (value->type) {
@@ -155,7 +158,7 @@ checked_value(const flow_schema *schema, const flow_value *value)
 
 flow_status
 checked_rows(checked *c, const char *call, const flow_builder *builder, uint32_t from, const flow_schema *schema,
-             flow_error *error)
+			 flow_error *error)
 {
 	if (builder->row_count > builder->row_capacity)
 		return checked_violation(c, error, "%s added more rows than the builder has room for", call);
@@ -206,7 +209,7 @@ proxy_install(runtime *run, flow_error *error)
 	copy->streams = copy_array(memory, copy->streams, copy->stream_count, sizeof(*copy->streams));
 	copy->operators = copy_array(memory, copy->operators, copy->operator_count, sizeof(*copy->operators));
 	if (copy->systems == NULL || copy->streams == NULL || copy->operators == NULL ||
-	    wrap_all(run, memory, copy) != FLOW_OK)
+		wrap_all(run, memory, copy) != FLOW_OK)
 		return error_set(error, FLOW_E_MEMORY, "out of memory");
 	run->plan = copy;
 	batch_pool_overwrite(run->pool);

@@ -26,7 +26,8 @@ typedef struct checked {
 
 void checked_init(checked *c, runtime *run, const char *kind, const char *id);
 /* Reports a violation; returns FLOW_E_PLUGIN. */
-flow_status checked_violation(checked *c, flow_error *error, const char *format, ...) __attribute__((format(printf, 3, 4)));
+flow_status checked_violation(checked *c, flow_error *error, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 /* Around each call of an instance. `allowed` is a mask of 1 << status for the positive statuses that it may return. */
 void checked_enter(checked *c, const char *call);
 flow_status checked_leave(checked *c, const char *call, flow_status status, uint32_t allowed, flow_error *error);
@@ -42,8 +43,8 @@ int checked_is_inside(const checked *c);
 /* NULL: the value conforms to the schema; else what is wrong. */
 const char *checked_value(const flow_schema *schema, const flow_value *value);
 /* Rows [from, builder->row_count) of a builder. */
-flow_status checked_rows(checked *c, const char *call, const flow_builder *builder, uint32_t from, const flow_schema *schema,
-                         flow_error *error);
+flow_status checked_rows(checked *c, const char *call, const flow_builder *builder, uint32_t from,
+						 const flow_schema *schema, flow_error *error);
 
 /* proxy_system.c, proxy_serde.c, proxy_function.c: wrap one thing of the copied plan; FLOW_E_MEMORY. */
 flow_status proxy_wrap_system(runtime *run, arena *memory, plan_system *system);

@@ -45,7 +45,8 @@ check_inside(struct watched_function *f, const char *call, flow_error *error)
 {
 	if (checked_is_inside(&f->c))
 		return FLOW_OK;
-	return checked_violation(&f->c, error, "%s is called from outside of the host's calls, or from another thread", call);
+	return checked_violation(&f->c, error, "%s is called from outside of the host's calls, or from another thread",
+							 call);
 }
 
 static struct watched_output *
@@ -97,8 +98,9 @@ check_columns(struct watched_output *o, const flow_batch *parent, const flow_col
 		while (at < parent->selected_count && flow_row(parent, at) < columns->selection[i])
 			at++;
 		if (at == parent->selected_count || flow_row(parent, at) != columns->selection[i])
-			return checked_violation(&o->owner->c, error, "forward selects row %u, which the parent does not, or out of order",
-			                         columns->selection[i]);
+			return checked_violation(&o->owner->c, error,
+									 "forward selects row %u, which the parent does not, or out of order",
+									 columns->selection[i]);
 		at++;
 	}
 	return FLOW_OK;
@@ -113,8 +115,8 @@ watched_forward(flow_output *output, const flow_batch *parent, const flow_column
 		status = check_columns(o, parent, columns, error);
 	const flow_schema *schema = o->owner->binding->op->schema[o->real->index];
 	for (uint32_t i = 0; status == FLOW_OK && columns != NULL && columns->value != NULL && columns->selection == NULL &&
-	                     i < parent->selected_count;
-	     i++) {
+						 i < parent->selected_count;
+		 i++) {
 		const char *wrong = checked_value(schema, &columns->value[flow_row(parent, i)]);
 		if (wrong != NULL)
 			status = checked_violation(&o->owner->c, error, "forward, row %u: %s", flow_row(parent, i), wrong);
@@ -129,47 +131,51 @@ context_of(const flow_context *context)
 }
 
 static flow_status
-check_state_rows(struct watched_function *f, const char *call, const flow_batch *batch, const uint32_t *rows, uint32_t count,
-                 flow_error *error)
+check_state_rows(struct watched_function *f, const char *call, const flow_batch *batch, const uint32_t *rows,
+				 uint32_t count, flow_error *error)
 {
 	flow_status status = check_inside(f, call, error);
 	for (uint32_t i = 0; status == FLOW_OK && i < count; i++)
 		if (rows[i] >= batch->row_count)
-			status = checked_violation(&f->c, error, "%s names row %u of a batch of %u", call, rows[i], batch->row_count);
+			status =
+				checked_violation(&f->c, error, "%s names row %u of a batch of %u", call, rows[i], batch->row_count);
 	return status;
 }
 
 static flow_status
 watched_slots(flow_context *context, uint32_t state, const flow_batch *batch, const uint32_t *rows, uint32_t count,
-              const int64_t *spaces, int create, void **slots, uint8_t *created, flow_error *error)
+			  const int64_t *spaces, int create, void **slots, uint8_t *created, flow_error *error)
 {
 	struct watched_function *f = context_of(context);
 	flow_status status = check_state_rows(f, "slots", batch, rows, count, error);
-	return status < 0 ? status
-	                  : f->context->ops->slots(f->context, state, batch, rows, count, spaces, create, slots, created, error);
+	return status < 0
+			   ? status
+			   : f->context->ops->slots(f->context, state, batch, rows, count, spaces, create, slots, created, error);
 }
 
 static flow_status
 watched_get(flow_context *context, uint32_t state, const flow_batch *batch, const uint32_t *rows, uint32_t count,
-            const int64_t *spaces, flow_slice *values, flow_error *error)
+			const int64_t *spaces, flow_slice *values, flow_error *error)
 {
 	struct watched_function *f = context_of(context);
 	flow_status status = check_state_rows(f, "get_many", batch, rows, count, error);
-	return status < 0 ? status : f->context->ops->get_many(f->context, state, batch, rows, count, spaces, values, error);
+	return status < 0 ? status
+					  : f->context->ops->get_many(f->context, state, batch, rows, count, spaces, values, error);
 }
 
 static flow_status
 watched_put(flow_context *context, uint32_t state, const flow_batch *batch, const uint32_t *rows, uint32_t count,
-            const int64_t *spaces, const flow_slice *values, flow_error *error)
+			const int64_t *spaces, const flow_slice *values, flow_error *error)
 {
 	struct watched_function *f = context_of(context);
 	flow_status status = check_state_rows(f, "put_many", batch, rows, count, error);
-	return status < 0 ? status : f->context->ops->put_many(f->context, state, batch, rows, count, spaces, values, error);
+	return status < 0 ? status
+					  : f->context->ops->put_many(f->context, state, batch, rows, count, spaces, values, error);
 }
 
 static flow_status
 watched_remove(flow_context *context, uint32_t state, const flow_batch *batch, const uint32_t *rows, uint32_t count,
-               const int64_t *spaces, flow_error *error)
+			   const int64_t *spaces, flow_error *error)
 {
 	struct watched_function *f = context_of(context);
 	flow_status status = check_state_rows(f, "remove_many", batch, rows, count, error);
@@ -178,7 +184,7 @@ watched_remove(flow_context *context, uint32_t state, const flow_batch *batch, c
 
 static flow_status
 watched_register(flow_context *context, uint32_t kind, const flow_batch *batch, const uint32_t *rows, uint32_t count,
-                 const int64_t *times, flow_error *error)
+				 const int64_t *times, flow_error *error)
 {
 	struct watched_function *f = context_of(context);
 	flow_status status = check_state_rows(f, "register_timers", batch, rows, count, error);
@@ -187,7 +193,7 @@ watched_register(flow_context *context, uint32_t kind, const flow_batch *batch, 
 
 static flow_status
 watched_delete(flow_context *context, uint32_t kind, const flow_batch *batch, const uint32_t *rows, uint32_t count,
-               const int64_t *times, flow_error *error)
+			   const int64_t *times, flow_error *error)
 {
 	struct watched_function *f = context_of(context);
 	flow_status status = check_state_rows(f, "delete_timers", batch, rows, count, error);
@@ -212,7 +218,7 @@ watched_emit_watermark(flow_context *context, const char *id, int64_t value, flo
 
 static flow_status
 watched_reject(flow_context *context, const flow_batch *batch, uint32_t row, flow_status failure, flow_slice reason,
-               flow_error *error)
+			   flow_error *error)
 {
 	struct watched_function *f = context_of(context);
 	flow_status status = check_state_rows(f, "reject", batch, &row, 1, error);
@@ -237,8 +243,8 @@ watched_scratch(flow_context *context)
 }
 
 static flow_status
-watched_each(flow_context *context, flow_status (*visit)(void *self, const flow_batch *keys, flow_error *error), void *self,
-             flow_error *error)
+watched_each(flow_context *context, flow_status (*visit)(void *self, const flow_batch *keys, flow_error *error),
+			 void *self, flow_error *error)
 {
 	struct watched_function *f = context_of(context);
 	flow_status status = check_inside(f, "apply_to_all_partitions", error);
@@ -276,12 +282,12 @@ show_context(struct watched_function *f, flow_context *context)
 		o->owner = f;
 		o->real = context->outputs[i];
 		o->shown = (flow_output){ .struct_size = FLOW_SIZEOF(flow_output),
-			                      .index = i,
-			                      .builder = watched_builder,
-			                      .push = watched_push,
-			                      .forward = watched_forward,
-			                      .memory = watched_memory,
-			                      .host = o };
+								  .index = i,
+								  .builder = watched_builder,
+								  .push = watched_push,
+								  .forward = watched_forward,
+								  .memory = watched_memory,
+								  .host = o };
 		f->output_list[i] = &o->shown;
 	}
 }

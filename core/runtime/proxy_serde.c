@@ -75,19 +75,19 @@ watched_decode(flow_decoder *decoder, flow_window *window, flow_builder *builder
 	if (window->consumed > window->size) {
 		window->consumed = 0;
 		return checked_violation(&d->c, error, "decode does not say how many of %llu bytes it consumed",
-		                         (unsigned long long)window->size);
+								 (unsigned long long)window->size);
 	}
 	int64_t end = window->offset + (int64_t)window->consumed;
 	for (uint32_t row = before; status == FLOW_OK && builder->ordinal != NULL && row < builder->row_count; row++)
 		if (builder->ordinal[row] < window->offset || builder->ordinal[row] >= end)
 			return checked_violation(&d->c, error, "row %u has ordinal %lld, outside of what was consumed", row,
-			                         (long long)builder->ordinal[row]);
+									 (long long)builder->ordinal[row]);
 	return status == FLOW_OK ? checked_rows(&d->c, "decode", builder, before, d->serde->schema, error) : status;
 }
 
 static flow_status
 watched_decode_rows(flow_decoder *decoder, const flow_batch *raw, uint32_t first, uint32_t *next, flow_builder *builder,
-                    uint32_t *source_rows, flow_error *error)
+					uint32_t *source_rows, flow_error *error)
 {
 	struct watched_decoder *d = decoder_of(decoder);
 	uint32_t before = builder->row_count;
@@ -97,8 +97,8 @@ watched_decode_rows(flow_decoder *decoder, const flow_batch *raw, uint32_t first
 	if (status < 0)
 		return status;
 	if (*next < first || *next > raw->selected_count || builder->row_count - before > *next - first)
-		return checked_violation(&d->c, error, "decode_rows made %u rows of rows %u to %u", builder->row_count - before, first,
-		                         *next);
+		return checked_violation(&d->c, error, "decode_rows made %u rows of rows %u to %u", builder->row_count - before,
+								 first, *next);
 	for (uint32_t row = before + 1; row < builder->row_count; row++)
 		if (source_rows[row] <= source_rows[row - 1])
 			return checked_violation(&d->c, error, "decode_rows: the source rows do not grow");
@@ -159,9 +159,9 @@ static flow_status
 check_buffer(struct watched_encoder *e, const char *call, const flow_buffer *buffer, uint64_t before, flow_error *error)
 {
 	if (buffer->size < before || buffer->size > buffer->capacity)
-		return checked_violation(&e->c, error, "%s leaves a buffer of %llu bytes behind, from %llu, with room for %llu", call,
-		                         (unsigned long long)buffer->size, (unsigned long long)before,
-		                         (unsigned long long)buffer->capacity);
+		return checked_violation(&e->c, error, "%s leaves a buffer of %llu bytes behind, from %llu, with room for %llu",
+								 call, (unsigned long long)buffer->size, (unsigned long long)before,
+								 (unsigned long long)buffer->capacity);
 	return FLOW_OK;
 }
 
@@ -187,7 +187,7 @@ watched_end(flow_encoder *encoder, flow_buffer *buffer, flow_error *error)
 
 static flow_status
 watched_encode(flow_encoder *encoder, const flow_batch *batch, int use_key, flow_buffer *buffer, uint64_t *ends,
-               flow_status *statuses, flow_error *error)
+			   flow_status *statuses, flow_error *error)
 {
 	struct watched_encoder *e = encoder_of(encoder);
 	uint64_t before = buffer->size;
@@ -200,7 +200,7 @@ watched_encode(flow_encoder *encoder, const flow_batch *batch, int use_key, flow
 	for (uint32_t i = 0; status == FLOW_OK && ends != NULL && i < batch->selected_count; i++) {
 		if (ends[i] < last || ends[i] > buffer->size)
 			return checked_violation(&e->c, error, "encode: the end of row %u is %llu, behind %llu", i,
-			                         (unsigned long long)ends[i], (unsigned long long)last);
+									 (unsigned long long)ends[i], (unsigned long long)last);
 		last = ends[i];
 	}
 	return status;

@@ -95,8 +95,8 @@ watch_waker(struct watched_waker *w, checked *owner, const flow_waker *real)
 /* --- sources -------------------------------------------------------------------------------------------------------- */
 
 static flow_status
-watched_source_open(flow_system *system, const flow_stream_request *request, flow_source_info *info, flow_source **source,
-                    flow_error *error)
+watched_source_open(flow_system *system, const flow_stream_request *request, flow_source_info *info,
+					flow_source **source, flow_error *error)
 {
 	struct watched_system *s = system_of(system);
 	struct watched_source *made = memory_allocate_zeroed(sizeof(*made));
@@ -121,7 +121,8 @@ watched_source_open(flow_system *system, const flow_stream_request *request, flo
 }
 
 static flow_status
-watched_source_partitions(flow_source *source, const flow_partition *const **partitions, uint64_t *count, flow_error *error)
+watched_source_partitions(flow_source *source, const flow_partition *const **partitions, uint64_t *count,
+						  flow_error *error)
 {
 	struct watched_source *s = source_of(source);
 	checked_enter(&s->c, "source_partitions");
@@ -152,8 +153,8 @@ watched_source_assign(flow_source *source, uint32_t partition, flow_slice positi
 	s->partitions = grown;
 	s->partitions[s->count++] = (struct watched_partition){ .index = partition, .last = INT64_MIN };
 	checked_enter(&s->c, "source_assign");
-	return checked_leave(&s->c, "source_assign", s->system->ops->source_assign(s->real, partition, position, error), ALLOW_NONE,
-	                     error);
+	return checked_leave(&s->c, "source_assign", s->system->ops->source_assign(s->real, partition, position, error),
+						 ALLOW_NONE, error);
 }
 
 static flow_status
@@ -161,7 +162,8 @@ watched_source_revoke(flow_source *source, uint32_t partition, flow_error *error
 {
 	struct watched_source *s = source_of(source);
 	checked_enter(&s->c, "source_revoke");
-	return checked_leave(&s->c, "source_revoke", s->system->ops->source_revoke(s->real, partition, error), ALLOW_NONE, error);
+	return checked_leave(&s->c, "source_revoke", s->system->ops->source_revoke(s->real, partition, error), ALLOW_NONE,
+						 error);
 }
 
 static void
@@ -178,14 +180,15 @@ check_read(struct watched_source *s, const flow_builder *builder, flow_error *er
 {
 	struct watched_partition *p = find(s, builder->partition);
 	if (p == NULL || p->ended)
-		return checked_violation(&s->c, error, "source_read returns rows of partition %u, which it was not given or has ended",
-		                         builder->partition);
+		return checked_violation(&s->c, error,
+								 "source_read returns rows of partition %u, which it was not given or has ended",
+								 builder->partition);
 	if (builder->row_count == 0)
 		return checked_violation(&s->c, error, "source_read returns OK without rows");
 	for (uint32_t row = 0; builder->ordinal != NULL && row < builder->row_count; row++) {
 		if (builder->ordinal[row] <= p->last)
-			return checked_violation(&s->c, error, "the ordinals of partition %u do not grow: %lld behind %lld", p->index,
-			                         (long long)builder->ordinal[row], (long long)p->last);
+			return checked_violation(&s->c, error, "the ordinals of partition %u do not grow: %lld behind %lld",
+									 p->index, (long long)builder->ordinal[row], (long long)p->last);
 		p->last = builder->ordinal[row];
 	}
 	for (uint32_t row = 0; !s->decoded && row < builder->row_count; row++)
@@ -210,20 +213,21 @@ watched_source_read(flow_source *source, flow_builder *builder, flow_error *erro
 	struct watched_partition *p = find(s, builder->partition);
 	if (p == NULL || p->ended)
 		return checked_violation(&s->c, error, "source_read ends partition %u, which it was not given or has ended",
-		                         builder->partition);
+								 builder->partition);
 	p->ended = 1;
 	return status;
 }
 
 static flow_status
 watched_source_position(flow_source *source, uint32_t partition, int64_t ordinal, void *bytes, uint64_t capacity,
-                        uint64_t *size, flow_error *error)
+						uint64_t *size, flow_error *error)
 {
 	struct watched_source *s = source_of(source);
 	checked_enter(&s->c, "source_position");
 	flow_status status = s->system->ops->source_position(s->real, partition, ordinal, bytes, capacity, size, error);
 	status = checked_leave(&s->c, "source_position", status, ALLOW_NONE, error);
-	return status == FLOW_OK && *size > capacity ? checked_violation(&s->c, error, "a position is larger than its room") : status;
+	return status == FLOW_OK && *size > capacity ? checked_violation(&s->c, error, "a position is larger than its room")
+												 : status;
 }
 
 static flow_status
@@ -232,7 +236,7 @@ watched_source_committed(flow_source *source, const flow_position *const *positi
 	struct watched_source *s = source_of(source);
 	checked_enter(&s->c, "source_committed");
 	return checked_leave(&s->c, "source_committed", s->system->ops->source_committed(s->real, positions, count, error),
-	                     ALLOW_NONE, error);
+						 ALLOW_NONE, error);
 }
 
 static void
@@ -257,7 +261,7 @@ watched_source_close(flow_source *source)
 
 static flow_status
 watched_writer_open(flow_system *system, const flow_stream_request *request, uint32_t index, uint32_t task_count,
-                    const flow_handle *recovered, const flow_waker *waker, flow_writer **writer, flow_error *error)
+					const flow_handle *recovered, const flow_waker *waker, flow_writer **writer, flow_error *error)
 {
 	struct watched_system *s = system_of(system);
 	struct watched_writer *made = memory_allocate_zeroed(sizeof(*made));
@@ -268,7 +272,7 @@ watched_writer_open(flow_system *system, const flow_stream_request *request, uin
 	watch_waker(&made->waker, &made->c, waker);
 	checked_enter(&made->c, "writer_open");
 	flow_status status =
-	    s->ops->writer_open(s->real, request, index, task_count, recovered, &made->waker.shown, &made->real, error);
+		s->ops->writer_open(s->real, request, index, task_count, recovered, &made->waker.shown, &made->real, error);
 	status = checked_leave(&made->c, "writer_open", status, ALLOW_NONE, error);
 	if (status < 0) {
 		memory_release(made);
@@ -280,7 +284,7 @@ watched_writer_open(flow_system *system, const flow_stream_request *request, uin
 
 static flow_status
 watched_write(flow_writer *writer, const flow_batch *batch, uint32_t first, uint32_t *accepted, flow_status *statuses,
-              flow_error *error)
+			  flow_error *error)
 {
 	struct watched_writer *w = writer_of(writer);
 	*accepted = UINT32_MAX;
@@ -330,7 +334,8 @@ watched_writer_close(flow_writer *writer)
 /* --- committers ----------------------------------------------------------------------------------------------------- */
 
 static flow_status
-watched_committer_open(flow_system *system, const flow_stream_request *request, flow_committer **committer, flow_error *error)
+watched_committer_open(flow_system *system, const flow_stream_request *request, flow_committer **committer,
+					   flow_error *error)
 {
 	struct watched_system *s = system_of(system);
 	struct watched_committer *made = memory_allocate_zeroed(sizeof(*made));
@@ -351,7 +356,7 @@ watched_committer_open(flow_system *system, const flow_stream_request *request, 
 
 static flow_status
 watched_commit(flow_committer *committer, const flow_handle *const *handles, uint64_t count, const flow_marker *marker,
-               int last, flow_error *error)
+			   int last, flow_error *error)
 {
 	struct watched_committer *m = committer_of(committer);
 	checked_enter(&m->c, "commit");
@@ -368,7 +373,8 @@ watched_abort(flow_committer *committer, const flow_handle *const *keep, uint64_
 }
 
 static flow_status
-watched_last_marker(flow_committer *committer, const flow_marker *expected, flow_marker *last, int *found, flow_error *error)
+watched_last_marker(flow_committer *committer, const flow_marker *expected, flow_marker *last, int *found,
+					flow_error *error)
 {
 	struct watched_committer *m = committer_of(committer);
 	*found = -1;
@@ -391,7 +397,7 @@ watched_committer_close(flow_committer *committer)
 
 static flow_status
 watched_delete_committed(flow_system *system, const flow_stream_request *request, const flow_position *const *positions,
-                         uint64_t count, flow_error *error)
+						 uint64_t count, flow_error *error)
 {
 	struct watched_system *s = system_of(system);
 	return s->ops->delete_committed(s->real, request, positions, count, error); /* [any] */

@@ -26,7 +26,7 @@ print_record_error(const record_error *what, char *text, size_t size)
 	flow_slice reason = what->reason.size != 0 ? what->reason : flow_slice_of(status_text(what->status));
 	if (what->field.size != 0)
 		snprintf(text, size, "%s: field %.*s: %.*s", place, (int)what->field.size, what->field.data, (int)reason.size,
-		         reason.data);
+				 reason.data);
 	else
 		snprintf(text, size, "%s: %.*s", place, (int)reason.size, reason.data);
 }
@@ -36,7 +36,8 @@ fail(node *n, const record_error *what)
 {
 	char text[2048];
 	print_record_error(what, text, sizeof(text));
-	const char *remedy = what->status == FLOW_E_LATE ? "declare more out_of_order, or set late_records" : "see record_errors";
+	const char *remedy =
+		what->status == FLOW_E_LATE ? "declare more out_of_order, or set late_records" : "see record_errors";
 	return error_set(&n->task->error, what->status, "%s (%s)", text, remedy);
 }
 
@@ -58,7 +59,7 @@ record_error_handle(node *n, uint32_t policy, const record_error *what)
 	counter_add(late ? &n->late : &n->rejected, 1);
 	atomic_uint_fast64_t *logged = late ? &run->lates_logged : &run->skips_logged;
 	if (policy == RECORD_ERRORS_DEAD_LETTER && run->plan->dead_letters != PLAN_NONE &&
-	    n->op->index != run->plan->dead_letters) {
+		n->op->index != run->plan->dead_letters) {
 		counter_add(&n->dead_letters, 1);
 		log_skipped(n, what, "written to the dead letters", logged);
 		return dead_letters_add(n, what);
@@ -91,12 +92,12 @@ flow_status
 record_error_of_row(node *n, const flow_batch *batch, uint32_t row, flow_status status, flow_slice reason)
 {
 	record_error what = { .status = status,
-		                  .reason = reason,
-		                  .place = batch->place,
-		                  .input = batch->input,
-		                  .partition = batch->partition,
-		                  .batch = batch,
-		                  .row = row };
+						  .reason = reason,
+						  .place = batch->place,
+						  .input = batch->input,
+						  .partition = batch->partition,
+						  .batch = batch,
+						  .row = row };
 	if (batch->ordinal != NULL) {
 		what.ordinal = batch->ordinal[row];
 		what.has_ordinal = 1;

@@ -47,7 +47,7 @@ layout_of(const plan *p, const plan_operator *op, arena *memory)
 	for (uint32_t i = 0; text != NULL && i < state_count(op); i++) {
 		const flow_state_declaration *s = op->function.states[i];
 		text = arena_format(memory, "%s; %s %s %u %s", text, s->name, s->kind == FLOW_STATE_SLOT ? "slot" : "value",
-		                    s->slot_size, s->layout == NULL ? "" : s->layout);
+							s->slot_size, s->layout == NULL ? "" : s->layout);
 	}
 	if (text != NULL && op->function.uses_timers)
 		text = arena_format(memory, "%s; timers", text);
@@ -66,16 +66,16 @@ recovery_identities(runtime *run, arena *memory, checkpoint *record)
 		const plan_operator *op = &p->operators[i];
 		if (op->kind == OPERATOR_SOURCE) {
 			identities[count++] = (checkpoint_identity){ .kind = flow_slice_of("input"),
-				                                         .name = flow_slice_of(p->streams[op->stream].id) };
+														 .name = flow_slice_of(p->streams[op->stream].id) };
 		} else if (op->kind == OPERATOR_FUNCTION && op->state_id != PLAN_NONE) {
 			const char *layout = layout_of(p, op, memory);
 			if (layout == NULL)
 				return FLOW_E_MEMORY;
 			identities[count++] = (checkpoint_identity){ .kind = flow_slice_of("state"),
-				                                         .name = flow_slice_of(op->name),
-				                                         .layout = flow_slice_of(layout),
-				                                         .state_id = run->state_base[i],
-				                                         .id_count = state_count(op) + 1 };
+														 .name = flow_slice_of(op->name),
+														 .layout = flow_slice_of(layout),
+														 .state_id = run->state_base[i],
+														 .id_count = state_count(op) + 1 };
 		}
 	}
 	record->identities = identities;
@@ -88,7 +88,7 @@ find_identity(const checkpoint *record, const checkpoint_identity *like)
 {
 	for (uint64_t i = 0; i < record->identity_count; i++)
 		if (flow_slice_equal(record->identities[i].kind, like->kind) &&
-		    flow_slice_equal(record->identities[i].name, like->name))
+			flow_slice_equal(record->identities[i].name, like->name))
 			return &record->identities[i];
 	return NULL;
 }
@@ -108,10 +108,10 @@ describe(arena *memory, char *text, const char *what, const checkpoint_identity 
 {
 	const checkpoint_identity *one = old != NULL ? old : new;
 	char *line = arena_format(memory, "%s%s%.*s '%.*s' %s", text, text[0] == '\0' ? "" : "; ", (int)one->kind.size,
-	                          one->kind.data, (int)one->name.size, one->name.data, what);
+							  one->kind.data, (int)one->name.size, one->name.data, what);
 	if (line != NULL && old != NULL && new != NULL)
-		line = arena_format(memory, "%s (it was \"%.*s\", it is now \"%.*s\")", line, (int)old->layout.size, old->layout.data,
-		                    (int)new->layout.size, new->layout.data);
+		line = arena_format(memory, "%s (it was \"%.*s\", it is now \"%.*s\")", line, (int)old->layout.size,
+							old->layout.data, (int)new->layout.size, new->layout.data);
 	return line;
 }
 
@@ -138,13 +138,16 @@ compare_plans(runtime *run, const checkpoint *applied, flow_error *error)
 	if (difference == NULL)
 		status = error_set(error, FLOW_E_MEMORY, "out of memory");
 	else if (difference[0] != '\0')
-		status = error_set(error, FLOW_E_CONFLICT,
-		                   "state directory %s: its checkpoint is of another plan: %s. Drop what changed with --drop-state NAME, or "
-		                   "all of it with --fresh",
-		                   run->state_directory, difference);
+		status = error_set(
+			error, FLOW_E_CONFLICT,
+			"state directory %s: its checkpoint is of another plan: %s. Drop what changed with --drop-state NAME, or "
+			"all of it with --fresh",
+			run->state_directory, difference);
 	if (status == FLOW_OK && applied->group_count != run->plan->max_parallelism && run->plan->has_state)
-		status = error_set(error, FLOW_E_CONFLICT, "state directory %s: it has %u key groups, the job has %u; set max_parallelism to %u",
-		                   run->state_directory, applied->group_count, run->plan->max_parallelism, applied->group_count);
+		status =
+			error_set(error, FLOW_E_CONFLICT,
+					  "state directory %s: it has %u key groups, the job has %u; set max_parallelism to %u",
+					  run->state_directory, applied->group_count, run->plan->max_parallelism, applied->group_count);
 	arena_destroy(memory);
 	return status;
 }
@@ -159,13 +162,14 @@ check_outputs(const runtime *run, const checkpoint *record, flow_error *error)
 		int found = 0;
 		for (uint32_t k = 0; k < run->plan->stream_count; k++)
 			found |= output_prepares(run, &run->plan->streams[k]) &&
-			         flow_slice_is(record->handles[i].output, run->plan->streams[k].id);
+					 flow_slice_is(record->handles[i].output, run->plan->streams[k].id);
 		if (!found)
-			return error_set(error, FLOW_E_CONFLICT,
-			                 "state directory %s: epoch %llu of output '%.*s' is not committed, and the job has no such output any "
-			                 "more; run the job as it was once, or discard the state with --fresh",
-			                 run->state_directory, (unsigned long long)record->epoch, (int)record->handles[i].output.size,
-			                 record->handles[i].output.data);
+			return error_set(
+				error, FLOW_E_CONFLICT,
+				"state directory %s: epoch %llu of output '%.*s' is not committed, and the job has no such output any "
+				"more; run the job as it was once, or discard the state with --fresh",
+				run->state_directory, (unsigned long long)record->epoch, (int)record->handles[i].output.size,
+				record->handles[i].output.data);
 	}
 	return FLOW_OK;
 }
@@ -188,9 +192,10 @@ settle_pending(runtime *run, const checkpoint *applied, const checkpoint *pendin
 		confirmed |= flow_slice_is(applied->handles[i].output, output->id);
 	if (!found && confirmed)
 		return error_set(error, FLOW_E_CONFLICT,
-		                 "output %s: its marker is gone, though epoch %llu was committed with one; nothing is dropped. Restore it, or "
-		                 "start anew with --fresh",
-		                 output->id, (unsigned long long)applied->epoch);
+						 "output %s: its marker is gone, though epoch %llu was committed with one; nothing is dropped. "
+						 "Restore it, or "
+						 "start anew with --fresh",
+						 output->id, (unsigned long long)applied->epoch);
 	return checkpoint_drop(run->store, error);
 }
 
@@ -218,7 +223,8 @@ keep_copy(runtime *run, const checkpoint *applied, flow_error *error)
 		return FLOW_OK;
 	run->recovered_memory = arena_create();
 	flow_buffer *buffer = buffer_create();
-	flow_status status = run->recovered_memory == NULL || buffer == NULL ? FLOW_E_MEMORY : checkpoint_encode(applied, buffer);
+	flow_status status =
+		run->recovered_memory == NULL || buffer == NULL ? FLOW_E_MEMORY : checkpoint_encode(applied, buffer);
 	char *bytes = status == FLOW_OK ? arena_copy(run->recovered_memory, buffer->data, buffer->size) : NULL;
 	if (bytes == NULL)
 		status = error_set(error, FLOW_E_MEMORY, "out of memory");
@@ -241,7 +247,7 @@ writers_of(const runtime *run, const checkpoint_handle *handle)
 			continue;
 		const plan_stream *stream = &p->streams[op->stream];
 		if (flow_slice_is(handle->output, stream->id) && output_prepares(run, stream) &&
-		    stream->delivery == FLOW_DELIVERY_RESUMABLE)
+			stream->delivery == FLOW_DELIVERY_RESUMABLE)
 			return p->stages[op->stage].task_count;
 	}
 	return UINT32_MAX;
@@ -274,9 +280,10 @@ check_carried(const runtime *run, flow_error *error)
 			const plan_serde *serde = &run->plan->streams[k].value;
 			if (flow_slice_is(h->output, run->plan->streams[k].id) && serde->ops != NULL && FLOW_CAN(serde->ops, end))
 				return error_set(error, FLOW_E_CONFLICT,
-				                 "output %s: task %u wrote a part of it that serde %s has to end, and the job has fewer tasks now; set "
-				                 "parallelism as it was, or start anew with --fresh",
-				                 run->plan->streams[k].id, h->task, serde->component->id);
+								 "output %s: task %u wrote a part of it that serde %s has to end, and the job has "
+								 "fewer tasks now; set "
+								 "parallelism as it was, or start anew with --fresh",
+								 run->plan->streams[k].id, h->task, serde->component->id);
 		}
 	}
 	return FLOW_OK;
@@ -300,7 +307,8 @@ static flow_status
 drop_states(runtime *run, flow_error *error)
 {
 	flow_status status = FLOW_OK;
-	for (const char *const *name = run->request.drop_states; status == FLOW_OK && name != NULL && *name != NULL; name++) {
+	for (const char *const *name = run->request.drop_states; status == FLOW_OK && name != NULL && *name != NULL;
+		 name++) {
 		status = checkpoint_drop_state(run->store, *name, error);
 		for (uint32_t i = 0; status == FLOW_E_NOT_FOUND && i < run->plan->operator_count; i++) {
 			const plan_operator *op = &run->plan->operators[i];
@@ -360,7 +368,7 @@ make_throwaway(runtime *run, flow_error *error)
 	snprintf(path, sizeof(path), "%s/flowd-XXXXXX", folder == NULL || folder[0] == '\0' ? "/tmp" : folder);
 	if (mkdtemp(path) == NULL)
 		return error_set(error, status_of_errno(errno), "%s: cannot make a folder for the state of this run: %s", path,
-		                 strerror(errno));
+						 strerror(errno));
 	memory_release(run->state_directory);
 	run->state_directory = memory_copy_text(path, strlen(path));
 	return run->state_directory == NULL ? error_set(error, FLOW_E_MEMORY, "out of memory") : FLOW_OK;
@@ -402,11 +410,11 @@ recovery_open(runtime *run, flow_error *error)
 	if (status < 0)
 		return status;
 	checkpoint_store_request request = { .directory = run->state_directory,
-		                                 .job = run->plan->job,
-		                                 .store = run->plan->state_store,
-		                                 .store_options = run->plan->state_store_options,
-		                                 .host = run->host,
-		                                 .fresh = run->request.fresh };
+										 .job = run->plan->job,
+										 .store = run->plan->state_store,
+										 .store_options = run->plan->state_store_options,
+										 .host = run->host,
+										 .fresh = run->request.fresh };
 	status = checkpoint_store_open(&request, &run->store, error);
 	if (status == FLOW_OK)
 		status = reset_if_finished(run, error);

@@ -65,7 +65,7 @@ report_position(task_report *r, const checkpoint_position *position)
 	checkpoint_position *p = &r->positions[r->position_count];
 	*p = *position;
 	if (!copy_slice(r, position->input, &p->input) || !copy_slice(r, position->partition, &p->partition) ||
-	    !copy_slice(r, position->position, &p->position) || !copy_slice(r, position->decoder, &p->decoder))
+		!copy_slice(r, position->position, &p->position) || !copy_slice(r, position->decoder, &p->decoder))
 		return FLOW_E_MEMORY;
 	r->position_count++;
 	return FLOW_OK;

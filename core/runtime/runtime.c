@@ -50,7 +50,7 @@ runtime_create(const runtime_request *request, runtime **made, flow_error *error
 	run->state_base = memory_allocate_zeroed((p->operator_count + 1) * sizeof(*run->state_base));
 	run->status_operators = memory_allocate_zeroed((p->operator_count + 1) * sizeof(*run->status_operators));
 	if (run->state_directory == NULL || run->pool == NULL || run->outputs == NULL || run->state_base == NULL ||
-	    run->status_operators == NULL) {
+		run->status_operators == NULL) {
 		runtime_destroy(run);
 		return error_set(error, FLOW_E_MEMORY, "out of memory");
 	}

@@ -15,8 +15,8 @@ typedef struct runtime_request {
 	const flow_host *host;
 	const char *state_directory;
 	const char *const *drop_states; /* names of --drop-state; NULL-terminated, or NULL */
-	uint64_t limit;      /* records per input; 0: none. Throwaway state, nothing committed */
-	uint32_t dry_sink;   /* nothing is written */
+	uint64_t limit;                 /* records per input; 0: none. Throwaway state, nothing committed */
+	uint32_t dry_sink;              /* nothing is written */
 	uint32_t fresh;
 	uint32_t deterministic; /* one thread, virtual clock, seed */
 	uint64_t seed;
@@ -37,17 +37,17 @@ typedef struct operator_status {
 } operator_status;
 
 typedef struct runtime_status_report {
-	uint32_t state;         /* 0: starting, 1: running, 2: draining, then RUN_* + 10 */
-	int64_t started;        /* microseconds since the epoch */
-	int64_t elapsed;        /* microseconds */
-	int64_t first_record;   /* microseconds from start to the first record out of a source; -1: none yet */
+	uint32_t state;       /* 0: starting, 1: running, 2: draining, then RUN_* + 10 */
+	int64_t started;      /* microseconds since the epoch */
+	int64_t elapsed;      /* microseconds */
+	int64_t first_record; /* microseconds from start to the first record out of a source; -1: none yet */
 	uint64_t records_in, records_out, bytes_in, bytes_out;
 	uint64_t rejected, skipped, dead_letters, late;
 	int64_t remaining_bytes, remaining_records; /* -1: unknown */
-	uint64_t epoch;         /* last that was committed */
-	int64_t last_checkpoint_microseconds; /* how long it took */
+	uint64_t epoch;                             /* last that was committed */
+	int64_t last_checkpoint_microseconds;       /* how long it took */
 	uint64_t memory_bytes, memory_peak;
-	uint64_t wakes;         /* futex wakes */
+	uint64_t wakes; /* futex wakes */
 	const operator_status *operators;
 	uint32_t operator_count;
 } runtime_status_report;

@@ -23,20 +23,20 @@ typedef struct sink_self {
 	flow_waker waker;
 	flow_encoder *value;
 	flow_encoder *key;
-	flow_builder *out;        /* raw batches */
+	flow_builder *out; /* raw batches */
 	flow_status *statuses;
 	uint64_t *ends;
 	uint32_t *rows;
 	flow_value *cells;
-	uint32_t capacity;        /* rows that these have room for */
-	uint64_t last_size;       /* of the last encoded batch: what to reserve for the next */
+	uint32_t capacity;         /* rows that these have room for */
+	uint64_t last_size;        /* of the last encoded batch: what to reserve for the next */
 	flow_status *row_statuses; /* of one write */
 	uint32_t row_status_capacity;
 	held_write *held;
 	uint32_t held_count, held_capacity;
 	uint32_t retries;
 	uint8_t dry;
-	uint8_t recovered;        /* the writer goes on from a handle: what stands before the first record is there */
+	uint8_t recovered; /* the writer goes on from a handle: what stands before the first record is there */
 } sink_self;
 
 flow_status encode_open(sink_self *self);

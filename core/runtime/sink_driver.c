@@ -28,7 +28,7 @@ int
 output_prepares(const runtime *run, const plan_stream *stream)
 {
 	return !run->request.dry_sink && stream->direction == FLOW_DIRECTION_OUTPUT &&
-	       (stream->delivery == FLOW_DELIVERY_RESUMABLE || stream->delivery == FLOW_DELIVERY_ONE_PHASE);
+		   (stream->delivery == FLOW_DELIVERY_RESUMABLE || stream->delivery == FLOW_DELIVERY_ONE_PHASE);
 }
 
 flow_status
@@ -55,7 +55,7 @@ sink_attach(node *n, flow_error *error)
 		self->recovered = 1;
 	}
 	return self->ops->writer_open(self->system, &self->stream->request, n->task->index, task_count,
-	                              known == NULL ? NULL : &handle, &self->waker, &self->writer, error);
+								  known == NULL ? NULL : &handle, &self->waker, &self->writer, error);
 }
 
 void
@@ -100,7 +100,7 @@ report_rows(sink_self *self, const flow_batch *batch, const flow_status *statuse
 		if (statuses[i] >= 0)
 			continue;
 		flow_status status = record_error_of_row(self->n, batch, flow_row(batch, i), statuses[i],
-		                                         flow_slice_of("the record cannot be written"));
+												 flow_slice_of("the record cannot be written"));
 		if (status < 0)
 			return status;
 	}
@@ -152,7 +152,7 @@ write_rows(sink_self *self, const flow_batch *batch, uint32_t *first)
 			status = error_set(&t->error, FLOW_E_PLUGIN, "the writer accepted more rows than it was given");
 			accepted = 0;
 		} else if (statuses != NULL && accepted != 0 &&
-		           report_rows(self, batch, statuses, *first, *first + accepted) < 0) {
+				   report_rows(self, batch, statuses, *first, *first + accepted) < 0) {
 			status = FLOW_E_FAILED;
 		}
 		*first += accepted; /* also of a write that failed behind them: they are not written twice */

@@ -21,14 +21,14 @@ typedef struct source_partition {
 	flow_slice place;
 	uint8_t mine;
 	uint8_t ended;
-	uint8_t broken;              /* byte streams: its decoder gave up, the rest is skipped */
-	flow_slice restored;         /* position that reading went on from; data NULL: none */
+	uint8_t broken;      /* byte streams: its decoder gave up, the rest is skipped */
+	flow_slice restored; /* position that reading went on from; data NULL: none */
 	flow_slice restored_decoder;
-	int64_t used;                /* records: ordinal of the last row used; byte streams: offset of the first byte not used; -1: none */
-	flow_decoder *decoder;       /* byte streams */
-	char *carry;                 /* byte streams: bytes of a record that is not complete yet */
+	int64_t used; /* records: ordinal of the last row used; byte streams: offset of the first byte not used; -1: none */
+	flow_decoder *decoder; /* byte streams */
+	char *carry;           /* byte streams: bytes of a record that is not complete yet */
 	uint64_t carry_size, carry_capacity;
-	uint64_t wanted;             /* so many bytes are needed before decoding is tried again */
+	uint64_t wanted; /* so many bytes are needed before decoding is tried again */
 } source_partition;
 
 typedef struct source_self {
@@ -42,33 +42,33 @@ typedef struct source_self {
 	arena *memory;
 	source_partition **partitions;
 	uint32_t partition_count;
-	uint32_t mine;  /* assigned to this task */
-	uint32_t live;  /* of these, not ended */
+	uint32_t mine; /* assigned to this task */
+	uint32_t live; /* of these, not ended */
 	flow_builder *raw;
 	flow_builder *decoded;
 	flow_builder *keys;
-	flow_builder *selections; /* memory of forwarded batches */
+	flow_builder *selections;    /* memory of forwarded batches */
 	flow_decoder *value_decoder; /* records */
 	flow_decoder *key_decoder;
-	uint32_t *all_rows;          /* 0, 1, 2, ... */
+	uint32_t *all_rows; /* 0, 1, 2, ... */
 	uint32_t *source_rows;
 	uint32_t *key_rows;
-	uint32_t *kept_rows;         /* whose key was good */
+	uint32_t *kept_rows; /* whose key was good */
 	/* The raw batch that is being decoded. */
 	const flow_batch *current;
 	source_partition *partition;
-	uint32_t row;       /* next of its selected rows */
-	uint64_t row_used;  /* byte streams: bytes of that row that were used */
-	uint8_t waiting;    /* nothing to read until somebody wakes the task */
-	uint8_t busy;       /* counted in busy_sources */
-	uint8_t limited;    /* its share of --limit is used up */
-	uint8_t paused;     /* all its partitions, by the thread that calls the source */
-	uint8_t must_list;  /* the set of partitions changed */
-	int64_t read_at;    /* monotonic */
+	uint32_t row;      /* next of its selected rows */
+	uint64_t row_used; /* byte streams: bytes of that row that were used */
+	uint8_t waiting;   /* nothing to read until somebody wakes the task */
+	uint8_t busy;      /* counted in busy_sources */
+	uint8_t limited;   /* its share of --limit is used up */
+	uint8_t paused;    /* all its partitions, by the thread that calls the source */
+	uint8_t must_list; /* the set of partitions changed */
+	int64_t read_at;   /* monotonic */
 	int64_t retry_at;
 	uint32_t retries;
-	char *position;     /* FLOW_POSITION_MAX bytes */
-	reader *reader;     /* blocking sources */
+	char *position; /* FLOW_POSITION_MAX bytes */
+	reader *reader; /* blocking sources */
 } source_self;
 
 source_partition *source_find(source_self *self, uint32_t index);
@@ -79,6 +79,13 @@ void source_take(source_self *self, flow_batch *batch);
 /* Hands decoded rows on: applies the limit, counts. Borrows the batch. */
 flow_status source_emit(source_self *self, const flow_batch *batch);
 flow_status source_partition_ended(source_self *self, source_partition *p);
+/* source_open.c, source_position.c: the driver's calls. */
+flow_status source_open_node(node *n);
+void source_close_node(node *n);
+flow_status source_barrier(node *n, task_report *report, int last);
+/* After source_quiet: the other thread may call the source again. */
+void source_let_go(source_self *self);
+
 /* decode.c, decode_stream.c: one step on the current batch; clears self->current when it is used up. */
 flow_status decode_records(source_self *self);
 flow_status decode_pieces(source_self *self);

@@ -1,11 +1,8 @@
-/* Sources: opened and given partitions before tasks run, then read one batch at a time, as far as gates and room allow. */
+/* Sources: read one batch at a time, as far as gates, priorities and room allow. */
 #include "runtime/source.h"
-
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/memory.h"
 
 #define SERVICE_INTERVAL (1000 * 1000) /* microseconds: a source is called so often at least */
 #define RETRY_FIRST 100000
@@ -16,228 +13,6 @@ static source_self *
 self_of(const node *n)
 {
 	return n->self;
-}
-
-source_partition *
-source_find(source_self *self, uint32_t index)
-{
-	if (self->partition != NULL && self->partition->index == index)
-		return self->partition;
-	for (uint32_t i = 0; i < self->partition_count; i++)
-		if (self->partitions[i]->index == index)
-			return self->partitions[i];
-	return NULL;
-}
-
-/* --- partitions ----------------------------------------------------------------------------------------------------- */
-
-static flow_slice
-copy_text(arena *memory, flow_slice from)
-{
-	return flow_slice_make(from.data == NULL ? NULL : arena_copy(memory, from.data, from.size), from.size);
-}
-
-static source_partition *
-add_partition(source_self *self, const flow_partition *from)
-{
-	source_partition **partitions =
-	    memory_reallocate(self->partitions, (self->partition_count + 1) * sizeof(*partitions));
-	if (partitions == NULL)
-		return NULL;
-	self->partitions = partitions;
-	source_partition *p = arena_allocate_zeroed(self->memory, sizeof(*p));
-	if (p == NULL)
-		return NULL;
-	p->index = from->index;
-	p->id = copy_text(self->memory, from->id);
-	p->place = copy_text(self->memory, from->place.size != 0 ? from->place : from->id);
-	p->used = -1;
-	self->partitions[self->partition_count++] = p;
-	return p;
-}
-
-/* A bounded input ends with what was there when the job started: the checkpoint has a position for each partition of it. */
-static int
-bounds_are_known(const source_self *self)
-{
-	const runtime *run = self->n->task->topology->run;
-	const plan_stream *stream = self->stream;
-	if (!stream->bounded || stream->volatile_reader || stream->reset || run->recovered == NULL)
-		return 0;
-	for (uint64_t i = 0; i < run->recovered->position_count; i++)
-		if (flow_slice_is(run->recovered->positions[i].input, stream->id))
-			return 1;
-	return 0;
-}
-
-static flow_status
-assign_partition(source_self *self, source_partition *p, flow_error *error)
-{
-	runtime *run = self->n->task->topology->run;
-	const checkpoint_position *known =
-	    self->stream->volatile_reader || self->stream->reset ? NULL : recovery_position(run, self->stream, p->id);
-	p->mine = 1;
-	self->mine++;
-	int late = known == NULL && bounds_are_known(self);
-	if (late)
-		log_warn(self->stream->id, "%.*s is not read: it was not there when the job started; --fresh starts it anew",
-		         (int)p->place.size, p->place.data);
-	if (late || (known != NULL && known->ended)) {
-		p->ended = 1;
-		return FLOW_OK;
-	}
-	self->live++;
-	atomic_fetch_add(&self->n->task->topology->inputs[self->n->op->stream].live_partitions, 1);
-	if (known != NULL && known->position.size != 0) {
-		p->restored = copy_text(self->memory, known->position);
-		p->restored_decoder = copy_text(self->memory, known->decoder);
-	}
-	flow_status status = self->ops->source_assign(self->source, p->index, p->restored, error);
-	if (status < 0)
-		error_prefix(error, "%.*s", (int)p->place.size, p->place.data);
-	return status;
-}
-
-static int
-is_listed(const source_self *self, flow_slice id)
-{
-	for (uint32_t i = 0; i < self->partition_count; i++)
-		if (flow_slice_equal(self->partitions[i]->id, id))
-			return 1;
-	return 0;
-}
-
-/* What is still to be read of a bounded input must be there; else it would be missing without a word. */
-static flow_status
-check_known(const source_self *self, flow_error *error)
-{
-	const runtime *run = self->n->task->topology->run;
-	const plan_stream *stream = self->stream;
-	for (uint64_t i = 0; bounds_are_known(self) && i < run->recovered->position_count; i++) {
-		const checkpoint_position *p = &run->recovered->positions[i];
-		if (!p->ended && flow_slice_is(p->input, stream->id) && !is_listed(self, p->partition))
-			return error_set(error, FLOW_E_POSITION_LOST,
-			                 "input %s: %.*s was not read to its end when the job was interrupted, and is not there any more; bring it "
-			                 "back, or discard the state with --fresh",
-			                 stream->id, (int)p->partition.size, p->partition.data);
-	}
-	return FLOW_OK;
-}
-
-flow_status
-source_list(source_self *self, flow_error *error)
-{
-	const flow_partition *const *list = NULL;
-	uint64_t count = 0;
-	flow_status status = self->ops->source_partitions(self->source, &list, &count, error);
-	const task *t = self->n->task;
-	for (uint64_t i = 0; status == FLOW_OK && i < count; i++) {
-		if (source_find(self, list[i]->index) != NULL)
-			continue;
-		source_partition *p = add_partition(self, list[i]);
-		if (p == NULL)
-			return error_set(error, FLOW_E_MEMORY, "out of memory");
-		if (i % t->stage->task_count == t->index)
-			status = assign_partition(self, p, error);
-	}
-	return status == FLOW_OK && t->index == 0 ? check_known(self, error) : status;
-}
-
-static void
-wake_task(void *context)
-{
-	task_wake(context);
-}
-
-flow_status
-source_attach(node *n, flow_error *error)
-{
-	source_self *self = memory_allocate_zeroed(sizeof(*self));
-	if (self == NULL)
-		return error_set(error, FLOW_E_MEMORY, "out of memory");
-	n->self = self;
-	const plan *p = n->task->topology->run->plan;
-	self->n = n;
-	self->stream = &p->streams[n->op->stream];
-	self->ops = p->systems[self->stream->system].component->ops;
-	self->system = p->systems[self->stream->system].instance;
-	self->memory = arena_create();
-	self->position = memory_allocate(FLOW_POSITION_MAX);
-	if (self->memory == NULL || self->position == NULL)
-		return error_set(error, FLOW_E_MEMORY, "out of memory");
-	self->waker = (flow_waker){ .struct_size = FLOW_SIZEOF(flow_waker), .wake = wake_task, .wake_context = n->task };
-	self->info = (flow_source_info){ .struct_size = FLOW_SIZEOF(flow_source_info),
-		                             .start = self->stream->volatile_reader ? FLOW_START_OLDEST : self->stream->start,
-		                             .task = n->task->index,
-		                             .task_count = n->task->stage->task_count,
-		                             .waker = &self->waker };
-	flow_status status = self->ops->source_open(self->system, &self->stream->request, &self->info, &self->source, error);
-	if (status < 0)
-		return status;
-	status = source_list(self, error);
-	if (status == FLOW_OK && self->live != 0) {
-		self->busy = 1;
-		atomic_fetch_add(&n->task->topology->inputs[n->op->stream].busy_sources, 1);
-	}
-	return status;
-}
-
-void
-source_detach(node *n)
-{
-	source_self *self = self_of(n);
-	if (self == NULL)
-		return;
-	reader_stop(self);
-	batch_release(self->current);
-	builder_destroy(self->raw);
-	builder_destroy(self->decoded);
-	builder_destroy(self->keys);
-	builder_destroy(self->selections);
-	if (self->source != NULL)
-		self->ops->source_close(self->source);
-	for (uint32_t i = 0; i < self->partition_count; i++)
-		memory_release(self->partitions[i]->carry);
-	memory_release(self->partitions);
-	memory_release(self->all_rows);
-	memory_release(self->source_rows);
-	memory_release(self->key_rows);
-	memory_release(self->kept_rows);
-	memory_release(self->position);
-	arena_destroy(self->memory);
-	memory_release(self);
-	n->self = NULL;
-}
-
-static flow_status
-source_open_node(node *n)
-{
-	source_self *self = self_of(n);
-	runtime *run = n->task->topology->run;
-	self->raw = builder_create(run->pool, run->batch_rows, run->batch_bytes);
-	self->selections = builder_create(run->pool, 1, 0);
-	if (self->raw == NULL || self->selections == NULL)
-		return FLOW_E_MEMORY;
-	for (uint32_t i = 0; i < self->partition_count; i++) {
-		const source_partition *p = self->partitions[i];
-		flow_status status = p->mine && !p->ended ? event_time_partition(n, p->index, PARTITION_LIVE) : FLOW_OK;
-		if (status < 0)
-			return status;
-	}
-	flow_status status = decode_open(self);
-	if (status == FLOW_OK && self->info.blocking)
-		status = reader_start(self, &n->task->error);
-	return status;
-}
-
-static void
-source_close_node(node *n)
-{
-	source_self *self = self_of(n);
-	if (self == NULL)
-		return;
-	reader_stop(self);
-	decode_close(self);
 }
 
 /* --- whether to read ------------------------------------------------------------------------------------------------ */
@@ -262,8 +37,8 @@ higher_priority_is_busy(const source_self *self)
 	const plan *p = t->run->plan;
 	for (uint32_t i = 0; i < p->stream_count; i++)
 		if (p->streams[i].direction == FLOW_DIRECTION_INPUT && p->streams[i].priority > self->stream->priority &&
-		    p->streams[i].bootstrap >= self->stream->bootstrap &&
-		    atomic_load_explicit(&t->inputs[i].busy_sources, memory_order_relaxed) > 0)
+			p->streams[i].bootstrap >= self->stream->bootstrap &&
+			atomic_load_explicit(&t->inputs[i].busy_sources, memory_order_relaxed) > 0)
 			return 1;
 	return 0;
 }
@@ -349,7 +124,9 @@ source_emit(source_self *self, const flow_batch *batch)
 		return FLOW_E_MEMORY;
 	for (uint32_t i = 0; i < count; i++)
 		selection[i] = flow_row(batch, i);
-	flow_columns columns = { .struct_size = FLOW_SIZEOF(flow_columns), .selection = selection, .selected_count = count };
+	flow_columns columns = { .struct_size = FLOW_SIZEOF(flow_columns),
+							 .selection = selection,
+							 .selected_count = count };
 	flow_batch *part = batch_forward(t->run->pool, batch, &columns, memory);
 	if (part == NULL)
 		return FLOW_E_MEMORY;
@@ -397,7 +174,8 @@ finish_raw(source_self *self, flow_builder *raw, flow_batch **batch, flow_error 
 		if (self->partitions[i]->index == raw->partition)
 			p = self->partitions[i];
 	if (p == NULL)
-		return error_set(error, FLOW_E_PLUGIN, "the system returned rows of partition %u, which it does not have", raw->partition);
+		return error_set(error, FLOW_E_PLUGIN, "the system returned rows of partition %u, which it does not have",
+						 raw->partition);
 	batch_head head = { .input = self->n->op->stream, .partition = p->index, .place = p->place };
 	if (self->stream->value.ops == NULL) {
 		head.schema = self->stream->schema;
@@ -439,8 +217,8 @@ take_batch(source_self *self, flow_batch *batch)
 	source_partition *p = source_find(self, batch->partition);
 	if (p == NULL || !p->mine || p->ended) {
 		flow_status status = error_set(&self->n->task->error, FLOW_E_PLUGIN,
-		                               "the system returned rows of partition %u, which it was not given, or had ended",
-		                               batch->partition);
+									   "the system returned rows of partition %u, which it was not given, or had ended",
+									   batch->partition);
 		batch_release(batch);
 		return status;
 	}
@@ -460,8 +238,9 @@ handle_read(source_self *self, flow_status status, flow_batch *batch, uint32_t p
 		return take_batch(self, batch);
 	case FLOW_END: {
 		source_partition *p = source_find(self, partition);
-		return p == NULL ? error_set(&t->error, FLOW_E_PLUGIN, "the system ended partition %u, which is not there", partition)
-		                 : source_partition_ended(self, p);
+		return p == NULL
+				   ? error_set(&t->error, FLOW_E_PLUGIN, "the system ended partition %u, which is not there", partition)
+				   : source_partition_ended(self, p);
 	}
 	case FLOW_CHANGED:
 		self->must_list = 1;
@@ -515,7 +294,7 @@ is_finished(const source_self *self)
 	if (self->mine != 0 || self->stream->bounded || self->stream->description.bounded)
 		return 1;
 	return self->partition_count != 0 &&
-	       atomic_load_explicit(&t->inputs[self->n->op->stream].live_partitions, memory_order_relaxed) == 0;
+		   atomic_load_explicit(&t->inputs[self->n->op->stream].live_partitions, memory_order_relaxed) == 0;
 }
 
 int
@@ -525,8 +304,8 @@ source_quiet(node *n)
 	return self->reader == NULL || reader_hold(self->reader);
 }
 
-static void
-let_go(source_self *self)
+void
+source_let_go(source_self *self)
 {
 	if (self->reader != NULL)
 		reader_go(self->reader);
@@ -543,7 +322,7 @@ list_again(source_self *self)
 	for (uint32_t i = before; status == FLOW_OK && i < self->partition_count; i++)
 		if (self->partitions[i]->mine && !self->partitions[i]->ended)
 			status = event_time_partition(self->n, self->partitions[i]->index, PARTITION_LIVE);
-	let_go(self);
+	source_let_go(self);
 	return status;
 }
 
@@ -606,103 +385,6 @@ source_step(node *n)
 	if (status < 0)
 		node_failed(n, status);
 	return status == FLOW_OK ? STEP_PROGRESS : STEP_IDLE;
-}
-
-/* --- positions ------------------------------------------------------------------------------------------------------ */
-
-/* Where reading of a partition goes on; data NULL: nowhere in particular. */
-static flow_status
-position_of(source_self *self, source_partition *p, flow_slice *position, flow_error *error)
-{
-	*position = p->restored;
-	if (p->used < 0 && (p->restored.data != NULL || self->stream->byte_stream))
-		return FLOW_OK;
-	uint64_t size = 0;
-	flow_status status =
-	    self->ops->source_position(self->source, p->index, p->used, self->position, FLOW_POSITION_MAX, &size, error);
-	if (status < 0 || size > FLOW_POSITION_MAX)
-		return status < 0 ? status : error_set(error, FLOW_E_PLUGIN, "a position has more than %u bytes", FLOW_POSITION_MAX);
-	*position = flow_slice_make(self->position, size);
-	return FLOW_OK;
-}
-
-/* Positions of all partitions of this task. */
-static flow_status
-add_positions(source_self *self, task_report *report, flow_error *error)
-{
-	for (uint32_t i = 0; i < self->partition_count; i++) {
-		source_partition *p = self->partitions[i];
-		if (!p->mine)
-			continue;
-		checkpoint_position position = { .input = flow_slice_of(self->stream->id), .partition = p->id, .ended = p->ended };
-		flow_status status = FLOW_OK;
-		if (!p->ended)
-			status = position_of(self, p, &position.position, error);
-		if (status == FLOW_OK && !p->ended && self->stream->byte_stream) {
-			position.decoder = p->restored_decoder;
-			if (p->decoder != NULL && FLOW_CAN(self->stream->value.ops, save))
-				status = self->stream->value.ops->save(p->decoder, &position.decoder, error);
-		}
-		if (status == FLOW_OK)
-			status = report_position(report, &position);
-		if (status < 0) {
-			error_prefix(error, "%.*s", (int)p->place.size, p->place.data);
-			return status;
-		}
-	}
-	return FLOW_OK;
-}
-
-static flow_status
-source_barrier(node *n, task_report *report, int last)
-{
-	(void)last;
-	source_self *self = self_of(n);
-	flow_status status = add_positions(self, report, &n->task->error);
-	let_go(self);
-	return status;
-}
-
-static flow_status
-tell_committed(source_self *self, const task_report *report, flow_error *error)
-{
-	if (!FLOW_CAN(self->ops, source_committed) || report->position_count == 0)
-		return FLOW_OK;
-	flow_position *positions = arena_allocate_zeroed(report->memory, report->position_count * sizeof(*positions));
-	const flow_position **list = arena_allocate_zeroed(report->memory, report->position_count * sizeof(*list));
-	if (positions == NULL || list == NULL)
-		return FLOW_E_MEMORY;
-	uint64_t count = 0;
-	for (uint64_t i = 0; i < report->position_count; i++) {
-		const checkpoint_position *from = &report->positions[i];
-		if (from->position.data == NULL || !flow_slice_is(from->input, self->stream->id))
-			continue;
-		positions[count] = (flow_position){ .struct_size = FLOW_SIZEOF(flow_position),
-			                                .partition = from->partition,
-			                                .bytes = from->position };
-		list[count] = &positions[count];
-		count++;
-	}
-	return count == 0 ? FLOW_OK : self->ops->source_committed(self->source, list, count, error);
-}
-
-void
-source_committed(node *n, const task_report *report)
-{
-	source_self *self = self_of(n);
-	if (tell_committed(self, report, &n->task->error) < 0)
-		log_warn(self->stream->id, "cannot tell the system how far it was read: %s", error_message(&n->task->error));
-	error_clear(&n->task->error);
-	let_go(self);
-}
-
-void
-source_remaining(node *n, int64_t *records, int64_t *bytes)
-{
-	source_self *self = self_of(n);
-	*records = *bytes = -1;
-	if (self != NULL && self->source != NULL && FLOW_CAN(self->ops, source_remaining))
-		self->ops->source_remaining(self->source, records, bytes);
 }
 
 /* A source is called again after a pause, and once a second in any case. */

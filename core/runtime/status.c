@@ -56,16 +56,17 @@ add_tasks(runtime *run, runtime_status_report *report)
 void
 runtime_status(runtime *run, runtime_status_report *report)
 {
-	*report = (runtime_status_report){ .state = atomic_load(&run->state),
-		                               .started = run->started,
-		                               .first_record = atomic_load(&run->first_record),
-		                               .epoch = counter_get(&run->committed_epoch),
-		                               .last_checkpoint_microseconds = (int64_t)counter_get(&run->checkpoint_microseconds),
-		                               .memory_bytes = batch_pool_used(run->pool),
-		                               .memory_peak = batch_pool_peak(run->pool),
-		                               .wakes = atomic_load(&run->wakes),
-		                               .operators = run->status_operators,
-		                               .operator_count = run->plan->operator_count };
+	*report =
+		(runtime_status_report){ .state = atomic_load(&run->state),
+								 .started = run->started,
+								 .first_record = atomic_load(&run->first_record),
+								 .epoch = counter_get(&run->committed_epoch),
+								 .last_checkpoint_microseconds = (int64_t)counter_get(&run->checkpoint_microseconds),
+								 .memory_bytes = batch_pool_used(run->pool),
+								 .memory_peak = batch_pool_peak(run->pool),
+								 .wakes = atomic_load(&run->wakes),
+								 .operators = run->status_operators,
+								 .operator_count = run->plan->operator_count };
 	int64_t end = report->state > 10 ? run->ended_monotonic : clock_monotonic();
 	report->elapsed = run->started == 0 ? 0 : end - run->started_monotonic;
 	pthread_mutex_lock(&run->status_lock);

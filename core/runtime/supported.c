@@ -6,18 +6,14 @@ static void
 check_function(const plan_operator *o, problems *list)
 {
 	const flow_function_plan *function = &o->function;
-	if (function->shape == FLOW_SHAPE_TWO_INPUTS || function->shape == FLOW_SHAPE_BROADCAST)
-		problem_at(list, o->place, "'%s' takes two inputs; that can be planned, but not run yet", o->component->id);
-	if (function->shape == FLOW_SHAPE_TWO_OUTPUTS)
-		problem_at(list, o->place, "'%s' gives two outputs; that can be planned, but not run yet", o->component->id);
 	for (size_t i = 0; function->states != NULL && function->states[i] != NULL; i++) {
 		uint32_t kind = function->states[i]->kind;
 		if (kind != FLOW_STATE_VALUE && kind != FLOW_STATE_SLOT)
 			problem_at(list, o->place, "'%s' keeps '%s' as %s; that can be planned, but not run yet", o->component->id,
-			           function->states[i]->name,
-			           kind == FLOW_STATE_LIST  ? "a list"
-			           : kind == FLOW_STATE_MAP ? "a map"
-			                                    : "broadcast state");
+					   function->states[i]->name,
+					   kind == FLOW_STATE_LIST  ? "a list"
+					   : kind == FLOW_STATE_MAP ? "a map"
+												: "broadcast state");
 	}
 }
 
@@ -27,7 +23,4 @@ runtime_check(const plan *p, problems *list)
 	for (uint32_t i = 0; i < p->operator_count; i++)
 		if (p->operators[i].kind == OPERATOR_FUNCTION)
 			check_function(&p->operators[i], list);
-	for (uint32_t i = 0; i < p->edge_count; i++)
-		if (p->edges[i].partitioning == EDGE_BROADCAST)
-			problem_at(list, p->operators[p->edges[i].to].place, "a broadcast stream can be planned, but not run yet");
 }

@@ -12,8 +12,8 @@ open_one(runtime *run, const plan_table *declared, open_table *table, flow_error
 	snprintf(directory, sizeof(directory), "%s/tables/%s", run->state_directory, declared->name);
 	table->ops = declared->component->ops;
 	flow_table_info info = { .struct_size = FLOW_SIZEOF(flow_table_info),
-		                     .name = flow_slice_of(declared->name),
-		                     .directory = flow_slice_of(directory) };
+							 .name = flow_slice_of(declared->name),
+							 .directory = flow_slice_of(directory) };
 	flow_status status = table->ops->open(run->host, declared->options, &info, &table->table, error);
 	if (status == FLOW_OK && declared->schema != NULL && info.schema == NULL && FLOW_CAN(table->ops, set_schema))
 		status = table->ops->set_schema(table->table, declared->schema, declared->key_schema, error);

@@ -4,9 +4,9 @@
 #include "base/clock.h"
 #include "runtime/internal.h"
 
-#define STEP_ITEMS 16          /* items of channels in one step, so that the worker's other tasks get their turn */
-#define STEP_READS 4           /* reads of a source, likewise */
-#define LINGER 2000            /* microseconds that gathered rows wait for more while the task is busy */
+#define STEP_ITEMS 16 /* items of channels in one step, so that the worker's other tasks get their turn */
+#define STEP_READS 4  /* reads of a source, likewise */
+#define LINGER 2000   /* microseconds that gathered rows wait for more while the task is busy */
 
 void
 task_wake(task *t)
@@ -176,7 +176,8 @@ static flow_status
 take_items(task *t, uint32_t *taken)
 {
 	for (uint32_t i = 0; i < t->channel_count; i++) {
-		uint32_t index = t->next_channel + i < t->channel_count ? t->next_channel + i : t->next_channel + i - t->channel_count;
+		uint32_t index =
+			t->next_channel + i < t->channel_count ? t->next_channel + i : t->next_channel + i - t->channel_count;
 		channel *c = t->channels[index];
 		if (c->aligned)
 			continue;
@@ -340,8 +341,8 @@ task_step(task *t)
 	}
 	if (status < 0 || t->failed) {
 		if (t->error.message == NULL)
-			error_set(&t->error, status < 0 ? status : FLOW_E_FAILED, "stage %u, task %u: %s", t->stage->index, t->index + 1,
-			          status_text(status));
+			error_set(&t->error, status < 0 ? status : FLOW_E_FAILED, "stage %u, task %u: %s", t->stage->index,
+					  t->index + 1, status_text(status));
 		t->failed = 1;
 		topology_fail(t->topology, &t->error);
 		return STEP_IDLE;

@@ -249,7 +249,8 @@ arm_bootstrap_gate(topology *t)
 	int left = 0;
 	for (uint32_t i = 0; i < p->operator_count; i++) {
 		const plan_operator *op = &p->operators[i];
-		int only = op->kind == OPERATOR_SOURCE ? p->streams[op->stream].bootstrap != 0 : op->kind != OPERATOR_DEAD_LETTERS;
+		int only =
+			op->kind == OPERATOR_SOURCE ? p->streams[op->stream].bootstrap != 0 : op->kind != OPERATOR_DEAD_LETTERS;
 		for (uint32_t k = 0; k < p->edge_count; k++)
 			if (p->edges[k].to == i && !topology_node(t, p->edges[k].from, 0)->bootstrap)
 				only = 0;
@@ -262,8 +263,8 @@ arm_bootstrap_gate(topology *t)
 		for (uint32_t k = 0; k < p->edge_count; k++) {
 			const plan_edge *edge = &p->edges[k];
 			if (crosses_tasks(p, edge) && edge->to == c->to->op->index && edge->input == c->input &&
-			    p->operators[edge->from].stage == c->producer->stage->index && !c->to->bootstrap &&
-			    topology_node(t, edge->from, 0)->bootstrap)
+				p->operators[edge->from].stage == c->producer->stage->index && !c->to->bootstrap &&
+				topology_node(t, edge->from, 0)->bootstrap)
 				c->bootstrap = 1;
 		}
 		left += c->bootstrap;

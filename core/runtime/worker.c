@@ -12,7 +12,7 @@
 #include "runtime/fence.h"
 #include "runtime/internal.h"
 
-#define IDLE_ROUNDS 8          /* before a worker sleeps: a wake costs more than these */
+#define IDLE_ROUNDS 8 /* before a worker sleeps: a wake costs more than these */
 #define JOIN_SECONDS 10
 #define SLEEP_MOST (1000 * 1000) /* microseconds; sources are serviced once a second */
 
@@ -52,7 +52,8 @@ workers_wake(topology *t)
 static int
 must_leave(const topology *t)
 {
-	return atomic_load_explicit(&t->ending, memory_order_acquire) || atomic_load_explicit(&t->failed, memory_order_acquire);
+	return atomic_load_explicit(&t->ending, memory_order_acquire) ||
+		   atomic_load_explicit(&t->failed, memory_order_acquire);
 }
 
 static int
@@ -126,7 +127,7 @@ workers_start(topology *t, flow_error *error)
 		int number = pthread_create(&w->thread, NULL, worker_main, w);
 		if (number != 0)
 			status = error_set(error, status_of_errno(number), "cannot start worker %u of %u; lower job.workers", i + 1,
-			                   t->worker_count);
+							   t->worker_count);
 		else
 			w->started = 1;
 	}
@@ -146,9 +147,10 @@ join_or_end(const worker *w)
 	if (pthread_timedjoin_np(w->thread, NULL, &until) == 0)
 		return;
 	log_error(w->topology->run->plan->job,
-	          "worker %u is in a call of a plugin that does not come back, %d seconds after everything was told to end; the process "
-	          "ends here, and the next run goes on from the last checkpoint",
-	          w->index, JOIN_SECONDS);
+			  "worker %u is in a call of a plugin that does not come back, %d seconds after everything was told to "
+			  "end; the process "
+			  "ends here, and the next run goes on from the last checkpoint",
+			  w->index, JOIN_SECONDS);
 	_exit(1);
 }
 

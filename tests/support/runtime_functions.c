@@ -61,12 +61,12 @@ add_line(flow_decoder *d, flow_builder *builder, const char *line, size_t size, 
 	*added = sscanf(copy, "%" SCNd64 ",%" SCNd64 ",%" SCNd64 "%n", &k, &v, &t, &used) == 3 && (size_t)used == size;
 	if (!*added) {
 		flow_rejection rejection = { .struct_size = FLOW_SIZEOF(flow_rejection),
-			                         .status = FLOW_E_DECODE,
-			                         .reason = flow_slice_of("three numbers were expected"),
-			                         .field = flow_slice_of("v"),
-			                         .raw = flow_slice_make(line, size),
-			                         .ordinal = ordinal,
-			                         .line = d->line };
+									 .status = FLOW_E_DECODE,
+									 .reason = flow_slice_of("three numbers were expected"),
+									 .field = flow_slice_of("v"),
+									 .raw = flow_slice_make(line, size),
+									 .ordinal = ordinal,
+									 .line = d->line };
 		return builder->ops->reject(builder, &rejection);
 	}
 	flow_value *cells = flow_builder_alloc(builder, 3 * sizeof(*cells));
@@ -104,7 +104,7 @@ decode(flow_decoder *d, flow_window *window, flow_builder *builder, flow_error *
 
 static flow_status
 decode_rows(flow_decoder *d, const flow_batch *raw, uint32_t first, uint32_t *next, flow_builder *builder,
-            uint32_t *source_rows, flow_error *error)
+			uint32_t *source_rows, flow_error *error)
 {
 	(void)error;
 	uint32_t i = first;
@@ -165,7 +165,7 @@ append_cell(flow_buffer *buffer, const flow_value *value)
 
 static flow_status
 encode(flow_encoder *encoder, const flow_batch *batch, int use_key, flow_buffer *buffer, uint64_t *ends,
-       flow_status *statuses, flow_error *error)
+	   flow_status *statuses, flow_error *error)
 {
 	(void)encoder;
 	(void)error;
@@ -206,11 +206,11 @@ static const flow_serde_ops serde_ops = {
 };
 
 const flow_component world_serde = { .struct_size = FLOW_SIZEOF(flow_component),
-	                                 .kind = FLOW_SERDE,
-	                                 .flags = FLOW_SERDE_STREAM | FLOW_SERDE_RECORD,
-	                                 .id = "lines",
-	                                 .doc = "Lines of a test.",
-	                                 .ops = &serde_ops };
+									 .kind = FLOW_SERDE,
+									 .flags = FLOW_SERDE_STREAM | FLOW_SERDE_RECORD,
+									 .id = "lines",
+									 .doc = "Lines of a test.",
+									 .ops = &serde_ops };
 
 /* --- functions ------------------------------------------------------------------------------------------------------ */
 
@@ -312,7 +312,7 @@ odd_process(flow_function *function, uint32_t input, const flow_batch *batch, fl
 			continue;
 		}
 		flow_status status = function->context->ops->reject(function->context, batch, row, FLOW_E_RANGE,
-		                                                    flow_slice_of("v is odd"), error);
+															flow_slice_of("v is odd"), error);
 		if (status < 0)
 			return status;
 	}
@@ -354,8 +354,8 @@ count_process(flow_function *function, uint32_t input, const flow_batch *batch, 
 	uint32_t rows[MOST_ROWS];
 	for (FLOW_ROWS(batch, i))
 		rows[i] = flow_row(batch, i);
-	flow_status status = function->context->ops->slots(function->context, 0, batch, rows, batch->selected_count, NULL, 1,
-	                                                   slots, NULL, error);
+	flow_status status = function->context->ops->slots(function->context, 0, batch, rows, batch->selected_count, NULL,
+													   1, slots, NULL, error);
 	for (FLOW_ROWS(batch, k))
 		if (status == FLOW_OK)
 			++*(int64_t *)slots[k];
@@ -370,8 +370,8 @@ count_visit(void *self, const flow_batch *keys, flow_error *error)
 	uint32_t rows[MOST_ROWS];
 	for (FLOW_ROWS(keys, i))
 		rows[i] = flow_row(keys, i);
-	flow_status status = function->context->ops->slots(function->context, 0, keys, rows, keys->selected_count, NULL, 0, slots,
-	                                                   NULL, error);
+	flow_status status = function->context->ops->slots(function->context, 0, keys, rows, keys->selected_count, NULL, 0,
+													   slots, NULL, error);
 	for (FLOW_ROWS(keys, k))
 		if (status == FLOW_OK && slots[k] != NULL)
 			status = emit(function, NULL, keys->key[rows[k]].as.int64, *(int64_t *)slots[k], 0, error);
@@ -397,7 +397,8 @@ window_process(flow_function *function, uint32_t input, const flow_batch *batch,
 		uint32_t row = flow_row(batch, i);
 		int64_t start = batch->timestamp[row] / WINDOW * WINDOW, end = start + WINDOW - 1;
 		if (end <= now) {
-			status = ops->reject(function->context, batch, row, FLOW_E_LATE, flow_slice_of("its window is closed"), error);
+			status =
+				ops->reject(function->context, batch, row, FLOW_E_LATE, flow_slice_of("its window is closed"), error);
 			if (status < 0)
 				return status;
 			continue;
@@ -448,6 +449,35 @@ rekey_process(flow_function *function, uint32_t input, const flow_batch *batch, 
 	return FLOW_OK;
 }
 
+/* Even v to the first output, odd v to the second. */
+static flow_status
+split_process(flow_function *function, uint32_t input, const flow_batch *batch, flow_error *error)
+{
+	(void)input;
+	for (uint32_t odd = 0; odd < 2; odd++) {
+		flow_output *out = function->context->outputs[odd];
+		uint32_t *selection = flow_builder_alloc(out->memory(out), batch->row_count * sizeof(*selection));
+		flow_columns columns = { .struct_size = FLOW_SIZEOF(flow_columns), .selection = selection };
+		for (FLOW_ROWS(batch, i))
+			if (flow_batch_field(batch, flow_row(batch, i), 1)->as.int64 % 2 == odd)
+				selection[columns.selected_count++] = flow_row(batch, i);
+		flow_status status = out->forward(out, batch, &columns, error);
+		if (status < 0)
+			return status;
+	}
+	return FLOW_OK;
+}
+
+/* Counts the records of its second input, passes on those of the first. */
+static flow_status
+side_process(flow_function *function, uint32_t input, const flow_batch *batch, flow_error *error)
+{
+	if (input == 0)
+		return output_of(function)->forward(output_of(function), batch, NULL, error);
+	atomic_fetch_add(&puts_seen, batch->selected_count);
+	return FLOW_OK;
+}
+
 static flow_status
 put_process(flow_function *function, uint32_t input, const flow_batch *batch, flow_error *error)
 {
@@ -471,17 +501,17 @@ saw_process(flow_function *function, uint32_t input, const flow_batch *batch, fl
 	return FLOW_OK;
 }
 
-#define FUNCTION(identifier, name, process_call, ...)                                                                   \
-	static const flow_function_ops identifier##_ops = { .struct_size = FLOW_SIZEOF(flow_function_ops),                  \
-		                                                .open = function_open,                                          \
-		                                                .process = process_call,                                        \
-		                                                .close = function_close,                                        \
-		                                                __VA_ARGS__ };                                                  \
-	const flow_component identifier = { .struct_size = FLOW_SIZEOF(flow_component),                                     \
-		                                .kind = FLOW_FUNCTION,                                                          \
-		                                .id = name,                                                                     \
-		                                .doc = "A test's.",                                                             \
-		                                .ops = &identifier##_ops };
+#define FUNCTION(identifier, name, process_call, ...)                                                                  \
+	static const flow_function_ops identifier##_ops = { .struct_size = FLOW_SIZEOF(flow_function_ops),                 \
+														.open = function_open,                                         \
+														.process = process_call,                                       \
+														.close = function_close,                                       \
+														__VA_ARGS__ };                                                 \
+	const flow_component identifier = { .struct_size = FLOW_SIZEOF(flow_component),                                    \
+										.kind = FLOW_FUNCTION,                                                         \
+										.id = name,                                                                    \
+										.doc = "A test's.",                                                            \
+										.ops = &identifier##_ops };
 
 FUNCTION(world_pass, "pass", pass_process, .end_input = function_end)
 FUNCTION(world_odd, "odd", odd_process, .end_input = function_end)
@@ -490,3 +520,5 @@ FUNCTION(world_window, "window", window_process, .timers = window_timers, .end_i
 FUNCTION(world_rekey, "rekey", rekey_process, .end_input = function_end)
 FUNCTION(world_put, "put", put_process, .end_input = function_end)
 FUNCTION(world_saw, "saw", saw_process, .end_input = function_end)
+FUNCTION(world_split, "split", split_process, .end_input = function_end)
+FUNCTION(world_side, "side", side_process, .end_input = function_end)

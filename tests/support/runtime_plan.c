@@ -42,10 +42,10 @@ struct maker {
 };
 
 static const flow_state_declaration count_state = { .struct_size = FLOW_SIZEOF(flow_state_declaration),
-	                                                .kind = FLOW_STATE_SLOT,
-	                                                .slot_size = 8,
-	                                                .name = "count",
-	                                                .layout = "count:i64" };
+													.kind = FLOW_STATE_SLOT,
+													.slot_size = 8,
+													.name = "count",
+													.layout = "count:i64" };
 static const flow_state_declaration *const count_states[] = { &count_state, NULL };
 
 maker *
@@ -55,10 +55,11 @@ maker_create(void)
 	m->schema = schema_parse_type(flow_slice_of("record(k:int64,v:int64,t:timestamp)"), NULL);
 	m->key_schema = schema_parse_type(flow_slice_of("int64"), NULL);
 	m->dead_letters = schema_parse_type(
-	    flow_slice_of("record(time:timestamp,job:string,operator:string,stream:string?,place:string?,partition:int64?,"
-	                  "ordinal:int64?,line:int64?,field:string?,status:string,reason:string,raw:string?,raw_base64:bool,"
-	                  "key:string?)"),
-	    NULL);
+		flow_slice_of(
+			"record(time:timestamp,job:string,operator:string,stream:string?,place:string?,partition:int64?,"
+			"ordinal:int64?,line:int64?,field:string?,status:string,reason:string,raw:string?,raw_base64:bool,"
+			"key:string?)"),
+		NULL);
 	flow_slice nowhere = { NULL, 0 };
 	assert_int_equal(expressions_service.compile(flow_slice_of("k"), m->schema, nowhere, &m->key, NULL), FLOW_OK);
 	assert_int_equal(expressions_service.compile(flow_slice_of("t"), m->schema, nowhere, &m->time, NULL), FLOW_OK);
@@ -67,18 +68,18 @@ maker_create(void)
 	m->options.struct_size = FLOW_SIZEOF(flow_options);
 	m->options.entries = m->entry_list;
 	m->plan = (plan){ .job = "test",
-		              .instance = "",
-		              .systems = &m->system,
-		              .system_count = 1,
-		              .streams = m->streams,
-		              .operators = m->operators,
-		              .edges = m->edges,
-		              .stages = m->stages,
-		              .dead_letters = PLAN_NONE,
-		              .bounded = 1,
-		              .max_parallelism = 128,
-		              .workers = 2,
-		              .job_options = &m->options };
+					  .instance = "",
+					  .systems = &m->system,
+					  .system_count = 1,
+					  .streams = m->streams,
+					  .operators = m->operators,
+					  .edges = m->edges,
+					  .stages = m->stages,
+					  .dead_letters = PLAN_NONE,
+					  .bounded = 1,
+					  .max_parallelism = 128,
+					  .workers = 2,
+					  .job_options = &m->options };
 	return m;
 }
 
@@ -104,8 +105,8 @@ maker_option(maker *m, const char *name, int64_t value)
 	snprintf(m->option_names[i], sizeof(m->option_names[i]), "%s", name);
 	m->values[i] = (flow_option_value){ .struct_size = FLOW_SIZEOF(flow_option_value), .integer = value };
 	m->entries[i] = (flow_option_entry){ .struct_size = FLOW_SIZEOF(flow_option_entry),
-		                                 .name = flow_slice_of(m->option_names[i]),
-		                                 .value = &m->values[i] };
+										 .name = flow_slice_of(m->option_names[i]),
+										 .value = &m->values[i] };
 	m->entry_list[i] = &m->entries[i];
 	if (i == m->options.entry_count)
 		m->options.entry_count++;
@@ -118,13 +119,13 @@ add_operator(maker *m, uint32_t kind, const char *name)
 	plan_operator *op = &m->operators[index];
 	snprintf(m->names[index], sizeof(m->names[index]), "%s", name);
 	*op = (plan_operator){ .kind = kind,
-		                   .index = index,
-		                   .name = m->names[index],
-		                   .title = m->names[index],
-		                   .chain_parent = PLAN_NONE,
-		                   .stream = PLAN_NONE,
-		                   .state_id = PLAN_NONE,
-		                   .record_errors = RECORD_ERRORS_FAIL };
+						   .index = index,
+						   .name = m->names[index],
+						   .title = m->names[index],
+						   .chain_parent = PLAN_NONE,
+						   .stream = PLAN_NONE,
+						   .state_id = PLAN_NONE,
+						   .record_errors = RECORD_ERRORS_FAIL };
 	op->schema[0] = m->schema;
 	op->stream_kind[0] = FLOW_STREAM_NON_KEYED;
 	return op;
@@ -134,10 +135,8 @@ static void
 new_stage(maker *m, plan_operator *op, uint32_t tasks)
 {
 	uint32_t index = m->plan.stage_count++;
-	m->stages[index] = (plan_stage){ .index = index,
-		                             .head = op->index,
-		                             .task_count = tasks,
-		                             .operators = m->stage_operators[index] };
+	m->stages[index] =
+		(plan_stage){ .index = index, .head = op->index, .task_count = tasks, .operators = m->stage_operators[index] };
 	op->stage = index;
 }
 
@@ -154,7 +153,7 @@ put_behind(maker *m, plan_operator *op, uint32_t from, uint32_t partitioning, ui
 		m->stages[op->stage].keyed = partitioning == EDGE_KEY;
 	}
 	m->edges[m->plan.edge_count++] =
-	    (plan_edge){ .from = from, .to = op->index, .partitioning = partitioning, .exchange = !same };
+		(plan_edge){ .from = from, .to = op->index, .partitioning = partitioning, .exchange = !same };
 }
 
 static uint32_t
@@ -163,17 +162,17 @@ add_stream(maker *m, const char *id, uint32_t direction)
 	uint32_t index = m->plan.stream_count++;
 	plan_stream *s = &m->streams[index];
 	*s = (plan_stream){ .id = id,
-		                .direction = direction,
-		                .request = { .struct_size = FLOW_SIZEOF(flow_stream_request),
-		                             .direction = direction,
-		                             .id = flow_slice_of(id),
-		                             .physical_name = flow_slice_of(id),
-		                             .job = flow_slice_of("test") },
-		                .schema = m->schema,
-		                .bounded = 1,
-		                .priority = -1,
-		                .start = FLOW_START_OLDEST,
-		                .record_errors = RECORD_ERRORS_FAIL };
+						.direction = direction,
+						.request = { .struct_size = FLOW_SIZEOF(flow_stream_request),
+									 .direction = direction,
+									 .id = flow_slice_of(id),
+									 .physical_name = flow_slice_of(id),
+									 .job = flow_slice_of("test") },
+						.schema = m->schema,
+						.bounded = 1,
+						.priority = -1,
+						.start = FLOW_START_OLDEST,
+						.record_errors = RECORD_ERRORS_FAIL };
 	s->value = (plan_serde){ .component = &world_serde, .ops = world_serde.ops, .schema = m->schema };
 	return index;
 }
@@ -230,7 +229,7 @@ maker_event_time(maker *m, uint32_t from, int64_t out_of_order)
 
 uint32_t
 maker_function(maker *m, uint32_t from, const flow_component *function, const char *name, uint32_t partitioning,
-               uint32_t tasks)
+			   uint32_t tasks)
 {
 	plan_operator *op = add_operator(m, OPERATOR_FUNCTION, name);
 	op->component = function;
@@ -271,7 +270,17 @@ void
 maker_connect(maker *m, uint32_t from, uint32_t to, uint32_t input, uint32_t partitioning)
 {
 	m->edges[m->plan.edge_count++] =
-	    (plan_edge){ .from = from, .to = to, .input = input, .partitioning = partitioning, .exchange = 1 };
+		(plan_edge){ .from = from, .to = to, .input = input, .partitioning = partitioning, .exchange = 1 };
+}
+
+void
+maker_connect_second(maker *m, uint32_t from, uint32_t to)
+{
+	plan_operator *op = &m->operators[from];
+	op->function.outputs[1] = op->schema[1] = m->schema;
+	op->stream_kind[1] = op->stream_kind[0];
+	maker_connect(m, from, to, 0, EDGE_GLOBAL);
+	m->edges[m->plan.edge_count - 1].output = 1;
 }
 
 void
@@ -353,15 +362,15 @@ world_run(maker *m, const world_run_request *request)
 	char state[96];
 	snprintf(state, sizeof(state), "%s/state", folder);
 	runtime_request r = { .plan = maker_plan(m),
-		                  .host = &host_services,
-		                  .state_directory = state,
-		                  .drop_states = request->drop_states,
-		                  .limit = request->limit,
-		                  .dry_sink = (uint32_t)request->dry_sink,
-		                  .fresh = (uint32_t)request->fresh,
-		                  .deterministic = (uint32_t)request->deterministic,
-		                  .seed = request->seed,
-		                  .check_plugins = (uint32_t)request->check_plugins };
+						  .host = &host_services,
+						  .state_directory = state,
+						  .drop_states = request->drop_states,
+						  .limit = request->limit,
+						  .dry_sink = (uint32_t)request->dry_sink,
+						  .fresh = (uint32_t)request->fresh,
+						  .deterministic = (uint32_t)request->deterministic,
+						  .seed = request->seed,
+						  .check_plugins = (uint32_t)request->check_plugins };
 	runtime *run = NULL;
 	uint32_t outcome = RUN_FAILED;
 	error_clear(&last_error);

@@ -79,7 +79,7 @@ apply(flow_store *s, const flow_store_write *w)
 	int there = at < s->count && compare(w->space, w->key, &s->pairs[at]) == 0;
 	if (w->kind == FLOW_STORE_DELETE_RANGE) {
 		while (at < s->count && s->pairs[at].space == w->space &&
-		       (w->value.size == 0 || compare(w->space, w->value, &s->pairs[at]) > 0))
+			   (w->value.size == 0 || compare(w->space, w->value, &s->pairs[at]) > 0))
 			remove_at(s, at);
 		return;
 	}
@@ -98,7 +98,7 @@ apply(flow_store *s, const flow_store_write *w)
 
 static flow_status
 store_open(const flow_host *host, const flow_options *options, const flow_store_info *info, flow_store **store,
-           flow_error *error)
+		   flow_error *error)
 {
 	(void)host;
 	(void)options;
@@ -154,7 +154,7 @@ store_write(flow_store *s, const flow_store_write *writes, uint64_t count, int s
 
 static flow_status
 get_many(flow_store *s, flow_store_snapshot *snapshot, uint32_t space, const flow_slice *keys, uint64_t count,
-         flow_builder *memory, flow_slice *values, flow_error *error)
+		 flow_builder *memory, flow_slice *values, flow_error *error)
 {
 	(void)snapshot;
 	(void)error;
@@ -164,7 +164,7 @@ get_many(flow_store *s, flow_store_snapshot *snapshot, uint32_t space, const flo
 		values[i] = flow_slice_make(NULL, 0);
 		if (at < s->count && compare(space, keys[i], &s->pairs[at]) == 0)
 			values[i] = flow_slice_make(flow_builder_copy(memory, s->pairs[at].value, s->pairs[at].value_size),
-			                            s->pairs[at].value_size);
+										s->pairs[at].value_size);
 	}
 	pthread_mutex_unlock(&lock);
 	return FLOW_OK;
@@ -172,7 +172,7 @@ get_many(flow_store *s, flow_store_snapshot *snapshot, uint32_t space, const flo
 
 static flow_status
 iterate(flow_store *s, flow_store_snapshot *snapshot, uint32_t space, flow_slice from, flow_slice to, int backward,
-        flow_store_iterator **iterator, flow_error *error)
+		flow_store_iterator **iterator, flow_error *error)
 {
 	(void)snapshot;
 	(void)backward;
@@ -180,12 +180,13 @@ iterate(flow_store *s, flow_store_snapshot *snapshot, uint32_t space, flow_slice
 	flow_store_iterator *it = calloc(1, sizeof(*it));
 	pthread_mutex_lock(&lock);
 	it->pairs = malloc((s->count + 1) * sizeof(pair));
-	for (size_t at = lower_bound(s, space, from); at < s->count && s->pairs[at].space == space &&
-	                                              (to.size == 0 || compare(space, to, &s->pairs[at]) > 0);
-	     at++) {
+	for (size_t at = lower_bound(s, space, from);
+		 at < s->count && s->pairs[at].space == space && (to.size == 0 || compare(space, to, &s->pairs[at]) > 0);
+		 at++) {
 		pair *p = &s->pairs[at];
-		it->pairs[it->count++] = (pair){ space, copy_bytes(flow_slice_make(p->key, p->key_size)),
-			                             copy_bytes(flow_slice_make(p->value, p->value_size)), p->key_size, p->value_size };
+		it->pairs[it->count++] =
+			(pair){ space, copy_bytes(flow_slice_make(p->key, p->key_size)),
+					copy_bytes(flow_slice_make(p->value, p->value_size)), p->key_size, p->value_size };
 	}
 	pthread_mutex_unlock(&lock);
 	*iterator = it;
@@ -194,7 +195,7 @@ iterate(flow_store *s, flow_store_snapshot *snapshot, uint32_t space, flow_slice
 
 static flow_status
 next_many(flow_store_iterator *it, uint64_t capacity, flow_slice *keys, flow_slice *values, uint64_t *count,
-          flow_error *error)
+		  flow_error *error)
 {
 	(void)error;
 	*count = 0;
@@ -254,8 +255,8 @@ static const flow_store_ops store_ops = {
 };
 
 const flow_component world_store = { .struct_size = FLOW_SIZEOF(flow_component),
-	                                 .kind = FLOW_STORE,
-	                                 .flags = FLOW_STORE_ATOMIC_BATCH,
-	                                 .id = "memory_of_a_test",
-	                                 .doc = "A store of a test.",
-	                                 .ops = &store_ops };
+									 .kind = FLOW_STORE,
+									 .flags = FLOW_STORE_ATOMIC_BATCH,
+									 .id = "memory_of_a_test",
+									 .doc = "A store of a test.",
+									 .ops = &store_ops };

@@ -175,8 +175,8 @@ struct flow_source {
 	flow_partition *descriptions;
 	const flow_partition **list;
 	char (*ids)[48];
-	uint64_t *at;      /* byte offset of the next unread byte */
-	int64_t *ordinal;  /* of the next record */
+	uint64_t *at;     /* byte offset of the next unread byte */
+	int64_t *ordinal; /* of the next record */
 	uint8_t *mine, *ended, *paused;
 	uint32_t next;
 	uint32_t waker;
@@ -184,7 +184,7 @@ struct flow_source {
 
 static flow_status
 open_source(flow_system *system, const flow_stream_request *request, flow_source_info *info, flow_source **source,
-            flow_error *error)
+			flow_error *error)
 {
 	(void)system;
 	(void)error;
@@ -204,9 +204,9 @@ open_source(flow_system *system, const flow_stream_request *request, flow_source
 	for (uint32_t i = 0; i < count; i++) {
 		snprintf(s->ids[i], sizeof(s->ids[i]), "%s/%u", s->stream->id, i);
 		s->descriptions[i] = (flow_partition){ .struct_size = FLOW_SIZEOF(flow_partition),
-			                                   .index = i,
-			                                   .id = flow_slice_of(s->ids[i]),
-			                                   .place = flow_slice_of(s->ids[i]) };
+											   .index = i,
+											   .id = flow_slice_of(s->ids[i]),
+											   .place = flow_slice_of(s->ids[i]) };
 		s->list[i] = &s->descriptions[i];
 	}
 	pthread_mutex_lock(&lock);
@@ -360,7 +360,7 @@ struct flow_writer {
 
 static flow_status
 open_writer(flow_system *system, const flow_stream_request *request, uint32_t task, uint32_t task_count,
-            const flow_handle *recovered, const flow_waker *waker, flow_writer **writer, flow_error *error)
+			const flow_handle *recovered, const flow_waker *waker, flow_writer **writer, flow_error *error)
 {
 	(void)system;
 	(void)task_count;
@@ -409,7 +409,7 @@ may_write(flow_writer *w, flow_error *error)
 
 static flow_status
 write_rows(flow_writer *w, const flow_batch *batch, uint32_t first, uint32_t *accepted, flow_status *statuses,
-           flow_error *error)
+		   flow_error *error)
 {
 	(void)statuses;
 	*accepted = 0;
@@ -511,7 +511,7 @@ commit_transaction(world_stream *s, const flow_marker *marker)
 
 static flow_status
 commit(flow_committer *c, const flow_handle *const *handles, uint64_t count, const flow_marker *marker, int last,
-       flow_error *error)
+	   flow_error *error)
 {
 	(void)last;
 	world_stream *s = c->stream;
@@ -580,7 +580,8 @@ close_committer(flow_committer *c)
 }
 
 static flow_status
-describe(flow_system *system, const flow_stream_request *request, flow_stream_description *description, flow_error *error)
+describe(flow_system *system, const flow_stream_request *request, flow_stream_description *description,
+		 flow_error *error)
 {
 	(void)system;
 	(void)request;
@@ -630,10 +631,10 @@ static const flow_system_ops system_ops = {
 };
 
 const flow_component world_system = { .struct_size = FLOW_SIZEOF(flow_component),
-	                                  .kind = FLOW_SYSTEM,
-	                                  .id = "world",
-	                                  .doc = "Streams of a test.",
-	                                  .ops = &system_ops };
+									  .kind = FLOW_SYSTEM,
+									  .id = "world",
+									  .doc = "Streams of a test.",
+									  .ops = &system_ops };
 
 /* --- what tests see ------------------------------------------------------------------------------------------------- */
 

@@ -55,13 +55,16 @@ extern const flow_component world_store;
 
 /* --- functions ------------------------------------------------------------------------------------------------------ */
 
-extern const flow_component world_pass;   /* hands its input on */
-extern const flow_component world_odd;    /* rejects records whose v is odd */
-extern const flow_component world_count;  /* keyed: at the end (k, count, 0) for each key */
-extern const flow_component world_window; /* keyed, event time: sums of v over tumbling windows of 100 microseconds: (k, sum, start) */
-extern const flow_component world_rekey;  /* keyed output that breaks the rule: every key becomes k + 1 */
-extern const flow_component world_put;    /* counts its records (bootstrap): world_puts */
-extern const flow_component world_saw;    /* emits (k, world_puts at that time, 0) */
+extern const flow_component world_pass;  /* hands its input on */
+extern const flow_component world_odd;   /* rejects records whose v is odd */
+extern const flow_component world_count; /* keyed: at the end (k, count, 0) for each key */
+extern const flow_component
+	world_window; /* keyed, event time: sums of v over tumbling windows of 100 microseconds: (k, sum, start) */
+extern const flow_component world_rekey; /* keyed output that breaks the rule: every key becomes k + 1 */
+extern const flow_component world_put;   /* counts its records (bootstrap): world_puts */
+extern const flow_component world_saw;   /* emits (k, world_puts at that time, 0) */
+extern const flow_component world_split; /* two outputs: even v, odd v */
+extern const flow_component world_side;  /* two inputs: passes on the first, counts the second as world_puts */
 uint64_t world_puts(void);
 /* Calls of the functions of this run, in order, without those of records: "open end close". */
 const char *world_calls(void);
@@ -79,10 +82,12 @@ plan_operator *maker_operator(maker *m, uint32_t operator_index);
 /* Behind `from`, by `partitioning`; EDGE_FORWARD with as many tasks: in the same stage. */
 uint32_t maker_key_by(maker *m, uint32_t from);
 uint32_t maker_event_time(maker *m, uint32_t from, int64_t out_of_order);
-uint32_t maker_function(maker *m, uint32_t from, const flow_component *function, const char *name, uint32_t partitioning,
-                        uint32_t tasks);
+uint32_t maker_function(maker *m, uint32_t from, const flow_component *function, const char *name,
+						uint32_t partitioning, uint32_t tasks);
 uint32_t maker_sink(maker *m, uint32_t from, const char *id, uint32_t delivery, uint32_t partitioning, uint32_t tasks);
 void maker_connect(maker *m, uint32_t from, uint32_t to, uint32_t input, uint32_t partitioning);
+/* The second output of `from` to a sink that is there. */
+void maker_connect_second(maker *m, uint32_t from, uint32_t to);
 void maker_dead_letters(maker *m, const char *id);
 const plan *maker_plan(maker *m);
 

@@ -435,21 +435,24 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(given_resumable_outputs_when_it_stops_at_any_point_of_any_epoch_then_output_is_exactly_once,
-		                       reset),
-		cmocka_unit_test_setup(given_a_one_phase_output_when_it_stops_at_any_point_of_any_epoch_then_output_is_exactly_once,
-		                       reset),
-		cmocka_unit_test_setup(given_a_transaction_that_is_lost_when_it_commits_then_the_last_epoch_is_restored_in_place, reset),
-		cmocka_unit_test_setup(given_an_unclear_commit_when_the_marker_is_there_then_the_epoch_counts_and_else_it_is_done_again,
-		                       reset),
+		cmocka_unit_test_setup(
+			given_resumable_outputs_when_it_stops_at_any_point_of_any_epoch_then_output_is_exactly_once, reset),
+		cmocka_unit_test_setup(
+			given_a_one_phase_output_when_it_stops_at_any_point_of_any_epoch_then_output_is_exactly_once, reset),
+		cmocka_unit_test_setup(
+			given_a_transaction_that_is_lost_when_it_commits_then_the_last_epoch_is_restored_in_place, reset),
+		cmocka_unit_test_setup(
+			given_an_unclear_commit_when_the_marker_is_there_then_the_epoch_counts_and_else_it_is_done_again, reset),
 		cmocka_unit_test_setup(given_a_retryable_commit_when_it_fails_then_it_is_tried_again, reset),
 		cmocka_unit_test_setup(given_threads_when_checkpoints_are_frequent_then_output_is_exactly_once, reset),
 		cmocka_unit_test_setup(given_a_finished_job_when_it_runs_again_then_it_starts_anew, reset),
 		cmocka_unit_test_setup(given_an_interrupted_job_when_it_runs_fresh_then_its_state_is_discarded, reset),
-		cmocka_unit_test_setup(given_a_checkpoint_of_another_plan_when_it_starts_then_it_is_refused_with_the_difference, reset),
-		cmocka_unit_test_setup(given_another_number_of_tasks_when_it_goes_on_then_keyed_state_and_positions_are_all_there,
-		                       reset),
-		cmocka_unit_test_setup(given_a_stop_when_it_drains_then_what_was_read_is_committed_and_the_next_run_goes_on, reset),
+		cmocka_unit_test_setup(given_a_checkpoint_of_another_plan_when_it_starts_then_it_is_refused_with_the_difference,
+							   reset),
+		cmocka_unit_test_setup(
+			given_another_number_of_tasks_when_it_goes_on_then_keyed_state_and_positions_are_all_there, reset),
+		cmocka_unit_test_setup(given_a_stop_when_it_drains_then_what_was_read_is_committed_and_the_next_run_goes_on,
+							   reset),
 		cmocka_unit_test_setup(given_an_output_that_takes_nothing_when_it_is_stopped_twice_then_it_ends_at_once, reset),
 		cmocka_unit_test_setup(given_an_output_that_takes_nothing_when_the_deadline_passes_then_it_ends_anyhow, reset),
 		cmocka_unit_test_setup(given_an_output_that_takes_nothing_when_rings_are_full_then_sources_stop_reading, reset),

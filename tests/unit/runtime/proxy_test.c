@@ -80,9 +80,10 @@ bad_process(flow_function *function, uint32_t input, const flow_batch *batch, fl
 	if (fault == STRANGE_SELECTION) {
 		uint32_t *selection = flow_builder_alloc(out->memory(out), 4);
 		*selection = batch->row_count;
-		return out->forward(out, batch,
-		                    &(flow_columns){ .struct_size = FLOW_SIZEOF(flow_columns), .selection = selection, .selected_count = 1 },
-		                    error);
+		return out->forward(
+			out, batch,
+			&(flow_columns){ .struct_size = FLOW_SIZEOF(flow_columns), .selection = selection, .selected_count = 1 },
+			error);
 	}
 	return FLOW_OK;
 }
@@ -94,10 +95,10 @@ static const flow_function_ops bad_ops = {
 	.close = bad_close,
 };
 static const flow_component bad = { .struct_size = FLOW_SIZEOF(flow_component),
-	                                .kind = FLOW_FUNCTION,
-	                                .id = "bad",
-	                                .doc = "Breaks a rule.",
-	                                .ops = &bad_ops };
+									.kind = FLOW_FUNCTION,
+									.id = "bad",
+									.doc = "Breaks a rule.",
+									.ops = &bad_ops };
 
 static uint32_t
 run_with(int which)
@@ -180,7 +181,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(given_a_function_that_breaks_a_rule_when_it_is_checked_then_the_run_fails_and_names_it, reset),
+		cmocka_unit_test_setup(given_a_function_that_breaks_a_rule_when_it_is_checked_then_the_run_fails_and_names_it,
+							   reset),
 		cmocka_unit_test_setup(given_a_function_that_keeps_a_pointer_when_it_is_checked_then_it_reads_garbage, reset),
 		cmocka_unit_test_setup(given_sound_plugins_when_they_are_checked_then_the_output_is_as_ever, reset),
 	};

@@ -84,7 +84,8 @@ run_counts(uint32_t tasks, uint32_t batch_rows, uint32_t workers, int determinis
 	uint32_t count = maker_function(m, key, &world_count, "count", EDGE_KEY, tasks);
 	uint32_t pass = maker_function(m, count, &world_pass, "pass", EDGE_SHUFFLE, tasks);
 	maker_sink(m, pass, "out", FLOW_DELIVERY_RESUMABLE, EDGE_GLOBAL, 1);
-	assert_int_equal(world_run(m, &(world_run_request){ .deterministic = deterministic, .seed = batch_rows }), RUN_FINISHED);
+	assert_int_equal(world_run(m, &(world_run_request){ .deterministic = deterministic, .seed = batch_rows }),
+					 RUN_FINISHED);
 	strcpy(output, world_output("out"));
 	maker_destroy(m);
 }
@@ -201,7 +202,7 @@ given_a_bad_record_when_the_policy_is_dead_letter_then_it_is_there_with_reason_p
 	assert_int_equal(world_run(m, NULL), RUN_FINISHED);
 	assert_string_equal(world_output("out"), "1,2,3\n4,6,6\n");
 	assert_non_null(strstr(world_output("dead"), ",test,in,in,in/0,0,6,2,v,FLOW_E_DECODE,three numbers were expected,"
-	                                             "what is this,0,\n"));
+												 "what is this,0,\n"));
 	assert_int_equal(world_report()->dead_letters, 1);
 	maker_destroy(m);
 }
@@ -491,7 +492,7 @@ given_a_partition_without_records_when_it_counts_as_idle_then_event_time_goes_on
 		maker_stream(m, 0)->bounded = 0;
 		maker_operator(m, 1)->idle_after = idle_after;
 		assert_int_equal(world_run(m, &(world_run_request){ .deterministic = 1, .during = send_the_last_then_stop }),
-		                 RUN_INTERRUPTED);
+						 RUN_INTERRUPTED);
 		assert_string_equal(world_output("out"), idle_after == 0 ? "" : "1,1,0\n1,1,100\n");
 		maker_destroy(m);
 	}
@@ -513,6 +514,46 @@ given_two_inputs_of_a_function_when_they_end_then_each_end_is_told_once(void **s
 	assert_int_equal(world_run(m, NULL), RUN_FINISHED);
 	assert_string_equal(world_calls(), "open end end close");
 	assert_int_equal(world_output_lines("out"), 101);
+	maker_destroy(m);
+}
+
+static void
+given_two_outputs_when_records_are_split_then_each_goes_its_way(void **state)
+{
+	(void)state;
+	world_input("in", 2, 0);
+	world_input("none", 1, 0);
+	world_fill("in", 2000, 7);
+	maker *m = maker_create();
+	uint32_t split = maker_function(m, maker_source(m, "in", 2), &world_split, "split", EDGE_SHUFFLE, 2);
+	maker_sink(m, split, "even", FLOW_DELIVERY_RESUMABLE, EDGE_FORWARD, 2);
+	uint32_t odd = maker_sink(m, maker_source(m, "none", 1), "odd", FLOW_DELIVERY_RESUMABLE, EDGE_GLOBAL, 1);
+	maker_connect_second(m, split, odd);
+	assert_int_equal(world_run(m, NULL), RUN_FINISHED);
+	assert_int_equal(world_output_lines("even"), 1000);
+	assert_int_equal(world_output_lines("odd"), 1000);
+	assert_null(strstr(world_output("odd"), ",2,2\n"));
+	assert_null(strstr(world_output("even"), ",3,3\n"));
+	maker_destroy(m);
+}
+
+static void
+given_a_broadcast_input_when_there_are_several_tasks_then_each_gets_every_record(void **state)
+{
+	(void)state;
+	world_input("in", 2, 0);
+	world_input("side", 1, 0);
+	world_fill("in", 500, 7);
+	world_fill("side", 300, 7);
+	maker *m = maker_create();
+	uint32_t key = maker_key_by(m, maker_source(m, "in", 2));
+	uint32_t side = maker_source(m, "side", 1);
+	uint32_t f = maker_function(m, key, &world_side, "side", EDGE_KEY, 4);
+	maker_connect(m, side, f, 1, EDGE_BROADCAST);
+	maker_sink(m, f, "out", FLOW_DELIVERY_RESUMABLE, EDGE_FORWARD, 4);
+	assert_int_equal(world_run(m, NULL), RUN_FINISHED);
+	assert_int_equal(world_puts(), 4 * 300);
+	assert_int_equal(world_output_lines("out"), 500);
 	maker_destroy(m);
 }
 
@@ -549,32 +590,43 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(given_a_bounded_input_when_it_runs_then_every_record_is_written_once_and_it_finishes, reset),
+		cmocka_unit_test_setup(given_a_bounded_input_when_it_runs_then_every_record_is_written_once_and_it_finishes,
+							   reset),
 		cmocka_unit_test_setup(given_an_empty_input_when_it_runs_then_it_finishes, reset),
 		cmocka_unit_test_setup(given_pieces_of_any_size_when_records_are_cut_then_none_is_lost_or_split, reset),
-		cmocka_unit_test_setup(given_any_batch_size_and_number_of_tasks_when_it_runs_then_the_sorted_output_is_equal, reset),
+		cmocka_unit_test_setup(given_any_batch_size_and_number_of_tasks_when_it_runs_then_the_sorted_output_is_equal,
+							   reset),
 		cmocka_unit_test_setup(given_a_limit_when_it_runs_then_so_many_records_of_the_input_pass_and_it_ends, reset),
 		cmocka_unit_test_setup(given_a_dry_sink_when_it_runs_then_nothing_is_written, reset),
-		cmocka_unit_test_setup(given_a_bootstrap_input_when_it_runs_then_others_start_after_it_has_passed_through, reset),
-		cmocka_unit_test_setup(given_a_bad_record_when_the_policy_is_fail_then_the_error_names_place_line_and_field, reset),
-		cmocka_unit_test_setup(given_a_bad_record_when_the_policy_is_skip_then_it_is_counted_and_the_others_pass, reset),
-		cmocka_unit_test_setup(given_a_bad_record_when_the_policy_is_dead_letter_then_it_is_there_with_reason_place_and_bytes,
-		                       reset),
+		cmocka_unit_test_setup(given_a_bootstrap_input_when_it_runs_then_others_start_after_it_has_passed_through,
+							   reset),
+		cmocka_unit_test_setup(given_a_bad_record_when_the_policy_is_fail_then_the_error_names_place_line_and_field,
+							   reset),
+		cmocka_unit_test_setup(given_a_bad_record_when_the_policy_is_skip_then_it_is_counted_and_the_others_pass,
+							   reset),
+		cmocka_unit_test_setup(
+			given_a_bad_record_when_the_policy_is_dead_letter_then_it_is_there_with_reason_place_and_bytes, reset),
 		cmocka_unit_test_setup(given_a_function_that_rejects_when_records_die_then_they_are_encoded_again, reset),
-		cmocka_unit_test_setup(given_a_keyed_output_when_it_changes_the_key_then_the_record_is_not_emitted_and_the_job_fails,
-		                       reset),
+		cmocka_unit_test_setup(
+			given_a_keyed_output_when_it_changes_the_key_then_the_record_is_not_emitted_and_the_job_fails, reset),
 		cmocka_unit_test_setup(given_event_time_when_windows_close_then_sums_are_exact_for_any_number_of_tasks, reset),
 		cmocka_unit_test_setup(given_a_late_record_when_the_run_is_bounded_then_it_fails_unless_told_otherwise, reset),
 		cmocka_unit_test_setup(given_enough_declared_disorder_when_records_are_out_of_order_then_none_is_late, reset),
 		cmocka_unit_test_setup(given_a_writer_that_says_again_when_it_wakes_then_nothing_is_lost, reset),
 		cmocka_unit_test_setup(given_a_blocking_source_when_it_runs_then_a_thread_of_its_own_reads, reset),
-		cmocka_unit_test_setup(given_a_failing_write_when_it_is_not_retryable_then_the_job_fails_with_the_outputs_name, reset),
-		cmocka_unit_test_setup(given_a_write_that_fails_for_a_moment_when_rows_were_taken_then_none_is_written_twice, reset),
+		cmocka_unit_test_setup(given_a_failing_write_when_it_is_not_retryable_then_the_job_fails_with_the_outputs_name,
+							   reset),
+		cmocka_unit_test_setup(given_a_write_that_fails_for_a_moment_when_rows_were_taken_then_none_is_written_twice,
+							   reset),
 		cmocka_unit_test_setup(given_priorities_when_a_higher_input_has_something_then_lower_ones_wait, reset),
-		cmocka_unit_test_setup(given_a_source_that_is_held_back_when_time_passes_then_it_is_paused_and_still_serviced, reset),
-		cmocka_unit_test_setup(given_a_source_that_was_held_back_when_it_may_go_on_then_it_is_read_without_pauses, reset),
+		cmocka_unit_test_setup(given_a_source_that_is_held_back_when_time_passes_then_it_is_paused_and_still_serviced,
+							   reset),
+		cmocka_unit_test_setup(given_a_source_that_was_held_back_when_it_may_go_on_then_it_is_read_without_pauses,
+							   reset),
 		cmocka_unit_test_setup(given_a_partition_without_records_when_it_counts_as_idle_then_event_time_goes_on, reset),
 		cmocka_unit_test_setup(given_two_inputs_of_a_function_when_they_end_then_each_end_is_told_once, reset),
+		cmocka_unit_test_setup(given_two_outputs_when_records_are_split_then_each_goes_its_way, reset),
+		cmocka_unit_test_setup(given_a_broadcast_input_when_there_are_several_tasks_then_each_gets_every_record, reset),
 		cmocka_unit_test_setup(given_a_steady_state_when_more_records_pass_then_no_more_memory_is_allocated, reset),
 		cmocka_unit_test_setup(given_two_inputs_of_one_sink_when_both_end_then_the_sink_ends_once, reset),
 	};
