@@ -22,6 +22,10 @@ OPTION(job_instance, .type = FLOW_OPTION_STRING, .name = "instance", .example = 
 OPTION(job_default_system, .type = FLOW_OPTION_REFERENCE, .name = "default_system", .refers_to = "system",
 	   .example = "\"local\"",
 	   .doc = "The system that carries intermediate streams. It never supplies the system of an input or output.");
+OPTION(job_checkpoint_system, .type = FLOW_OPTION_REFERENCE, .name = "checkpoint_system", .refers_to = "system",
+	   .example = "\"local\"", .doc = "The system that keeps checkpoints, if not the state directory of the process.");
+OPTION(job_changelog_system, .type = FLOW_OPTION_REFERENCE, .name = "changelog_system", .refers_to = "system",
+	   .example = "\"local\"", .doc = "The system that keeps changelogs of state, if not the default system.");
 OPTION(job_workers, .type = FLOW_OPTION_INT, .name = "workers", .minimum = "1", .maximum = "1024", .example = "2",
 	   .doc = "Threads that run tasks. Without it: one for each core.");
 OPTION(job_parallelism, .type = FLOW_OPTION_INT, .name = "parallelism", .minimum = "1", .maximum = "32768",
@@ -75,6 +79,8 @@ static const flow_option *const job_list[] = {
 	&job_id,
 	&job_instance,
 	&job_default_system,
+	&job_checkpoint_system,
+	&job_changelog_system,
 	&job_workers,
 	&job_parallelism,
 	&job_max_parallelism,
@@ -211,6 +217,19 @@ static const flow_option *const output_list[] = {
 };
 SET(output_options, "output", "What every output has besides its system's own options.", output_list);
 
+OPTION(intermediate_system, .type = FLOW_OPTION_REFERENCE, .name = "system", .refers_to = "system",
+	   .example = "\"local\"", .doc = "The system that carries it. Without it: the job's default system.");
+OPTION(intermediate_partitions, .type = FLOW_OPTION_INT, .name = "partitions", .minimum = "1", .maximum = "32768",
+	   .example = "8",
+	   .doc = "Its partitions. Without it: as many as the streams that it is joined with, else as the largest input or output.");
+static const flow_option *const intermediate_list[] = {
+	&intermediate_system, &stream_serde, &stream_physical_name, &intermediate_partitions, NULL,
+};
+SET(intermediate_options, "intermediate",
+	"What every intermediate stream has besides its system's own options for outputs. They stand under streams.<name>, where the "
+	"name is that of the job, '-' and the operator's: `flowd plan` prints it.",
+	intermediate_list);
+
 /* --- tables and steps -----------------------------------------------------------------------------------------------
  * */
 
@@ -261,5 +280,5 @@ SET(operator_options, "operator",
 
 const flow_option_set *const host_option_sets[] = {
 	&application_options, &job_options,  &system_options,   &input_options, &output_options,
-	&table_options,       &step_options, &operator_options, NULL,
+	&intermediate_options, &table_options, &step_options,  &operator_options, NULL,
 };

@@ -17,6 +17,7 @@ extern const flow_option_set
 extern const flow_option_set system_options; /* systems.<name>: type, serde, stream_defaults */
 extern const flow_option_set input_options;  /* streams.<id> of an input: system, serde, bounded, bootstrap ... */
 extern const flow_option_set output_options;
+extern const flow_option_set intermediate_options; /* streams.<job>-<operator> */
 extern const flow_option_set table_options;
 extern const flow_option_set step_options;     /* application.flow[]: name, from, to, key_by ... */
 extern const flow_option_set operator_options; /* operators.<name>: those of a step that may be set in every layer */

@@ -88,6 +88,8 @@ plan_whole(planner *p)
 {
 	plan_order(p);
 	if (!p->failed)
+		plan_intermediates(p);
+	if (!p->failed)
 		plan_identify(p);
 	if (!p->failed)
 		plan_job_store(p);

@@ -92,6 +92,19 @@ typedef struct plan_stream {
 	const setting *place;
 } plan_stream;
 
+/* What a partitioning makes of the flow between two operators. The default system carries it where that is shared with other
+ * processes; else it goes through rings, and its settings say only how it would be. */
+typedef struct plan_intermediate {
+	const char *id; /* job and operator: settings stand under streams.<id> */
+	const char *physical_name;
+	const char *system; /* NULL: there is no default system */
+	uint32_t partitioning; /* EDGE_* */
+	uint32_t from;         /* operator */
+	int32_t partitions;
+	uint32_t given; /* the count was set, not planned */
+	const setting *place;
+} plan_intermediate;
+
 typedef struct plan_table {
 	const char *name;
 	const flow_component *component;
@@ -172,6 +185,8 @@ typedef struct plan {
 	uint32_t operator_count;
 	plan_edge *edges;
 	uint32_t edge_count;
+	plan_intermediate *intermediates;
+	uint32_t intermediate_count;
 	plan_stage *stages;
 	uint32_t stage_count;
 	uint32_t dead_letters;             /* operator, or PLAN_NONE */

@@ -60,6 +60,9 @@ is_stream(const plan *p, const char *id)
 	for (uint32_t i = 0; i < p->stream_count; i++)
 		if (strcmp(p->streams[i].id, id) == 0)
 			return 1;
+	for (uint32_t i = 0; i < p->intermediate_count; i++)
+		if (strcmp(p->intermediates[i].id, id) == 0)
+			return 1;
 	return 0;
 }
 

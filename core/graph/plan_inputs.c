@@ -223,7 +223,8 @@ int
 planner_check_pair(planner *p, const plan_step *step, const plan_cursor *first, const plan_cursor *second)
 {
 	const graph_step *written = step->step;
-	const char *a = planner_origin_name(p, &written->origins[0]), *b = planner_origin_name(p, written->second);
+	const char *a = planner_origin_name(p, step->swapped ? written->second : &written->origins[0]);
+	const char *b = planner_origin_name(p, step->swapped ? &written->origins[0] : written->second);
 	if (same_origin(&written->origins[0], written->second) && written->origin_count == 1) {
 		problem_at(p->problems, written->second->place, "%s is connected with itself; read the input twice under two ids", a);
 		return 0;

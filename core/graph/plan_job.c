@@ -73,6 +73,8 @@ report_strangers(planner *p, const char *section, const char *what, const char *
 		int found = 0;
 		for (size_t k = 0; k < count && !found; k++)
 			found = strcmp(known[k], names[i]) == 0;
+		/* Those of intermediate streams are known when the flow is. */
+		found |= strcmp(section, "streams") == 0 && planner_may_be_intermediate(p, names[i]);
 		const setting *group = found ? NULL : config_effective(p->config, section, names[i]);
 		if (group == NULL)
 			continue;

@@ -185,11 +185,8 @@ put_input(struct printing *w, json_t *object, const plan_stream *stream)
 	put_text(w, object, "start", stream->start == FLOW_START_NEWEST ? "newest" : "oldest");
 	if (stream->priority >= 0)
 		put(w, object, "priority", json_integer(stream->priority));
-	if (w->form != PLAN_JSON_ALL)
-		return;
-	if (stream->description.partition_count != FLOW_PARTITIONS_UNKNOWN)
-		put(w, object, "partitions", json_integer(stream->description.partition_count));
-	put_fields(w, object, stream);
+	if (w->form == PLAN_JSON_ALL)
+		put_fields(w, object, stream);
 }
 
 static json_t *
@@ -215,6 +212,8 @@ stream_json(struct printing *w, const plan_stream *stream)
 		put_text(w, object, "delivery", delivery_name(stream->delivery));
 	if (w->form == PLAN_JSON_ALL)
 		put(w, object, "tasks", json_integer(stream->task_count));
+	if (w->form == PLAN_JSON_ALL && stream->description.partition_count != FLOW_PARTITIONS_UNKNOWN)
+		put(w, object, "partitions", json_integer(stream->description.partition_count));
 	put_place(w, object, stream->place);
 	return object;
 }
@@ -379,6 +378,24 @@ put_things(struct printing *w, json_t *root)
 }
 
 static void
+put_intermediates(struct printing *w, json_t *root)
+{
+	json_t *all = checked(w, json_array());
+	for (uint32_t i = 0; i < w->plan->intermediate_count; i++) {
+		const plan_intermediate *stream = &w->plan->intermediates[i];
+		json_t *object = checked(w, json_object());
+		put_text(w, object, "id", stream->id);
+		put_text(w, object, "physical_name", stream->physical_name);
+		put_text(w, object, "system", stream->system);
+		put_text(w, object, "from", w->plan->operators[stream->from].name);
+		put_text(w, object, "partitioning", partitioning_name(stream->partitioning));
+		put(w, object, "partitions", json_integer(stream->partitions));
+		w->failed |= json_array_append_new(all, object) != 0;
+	}
+	put(w, root, "intermediates", all);
+}
+
+static void
 put_flow(struct printing *w, json_t *root)
 {
 	const plan *pl = w->plan;
@@ -427,6 +444,7 @@ put_run(struct printing *w, json_t *root)
 	void *context[2] = { w, configuration };
 	w->failed |= !plan_configuration(pl, put_configuration_entry, context);
 	put(w, root, "stages", stages);
+	put_intermediates(w, root);
 	put(w, root, "configuration", configuration);
 }
 

@@ -214,69 +214,6 @@ plan_report_waiting(planner *p)
  * ------------------------------------------------------------------------------ */
 
 static int
-names_table(const char *const *names, const char *table)
-{
-	for (size_t i = 0; names != NULL && names[i] != NULL; i++)
-		if (strcmp(names[i], table) == 0)
-			return 1;
-	return 0;
-}
-
-static uint32_t
-operator_before(const plan *pl, uint32_t number)
-{
-	for (uint32_t i = 0; i < pl->edge_count; i++)
-		if (pl->edges[i].to == number)
-			return pl->edges[i].from;
-	return PLAN_NONE;
-}
-
-/* The source that an operator's records come from; *keyed: through an exchange by key; *stateful: through an operator
- * with state. */
-static const plan_operator *
-source_of(const plan *pl, uint32_t number, int *keyed, const plan_operator **stateful)
-{
-	*keyed = 0;
-	*stateful = NULL;
-	for (uint32_t at = operator_before(pl, number); at != PLAN_NONE; at = operator_before(pl, at)) {
-		const plan_operator *o = &pl->operators[at];
-		*keyed |= o->kind == OPERATOR_KEY_BY;
-		if (o->state_id != PLAN_NONE)
-			*stateful = o;
-		if (o->kind == OPERATOR_SOURCE)
-			return o;
-	}
-	return NULL;
-}
-
-/* Partitions of a local table are those of what writes and reads it: where records are not partitioned anew by key,
- * the inputs must be partitioned alike, or a reader looks for rows that are elsewhere. */
-static void
-check_partitions(planner *p, const plan_table *table)
-{
-	const plan *pl = p->plan;
-	const plan_stream *first = NULL;
-	for (uint32_t i = 0; i < pl->operator_count; i++) {
-		const plan_operator *o = &pl->operators[i], *stateful;
-		int keyed;
-		if (!names_table(o->function.writes_tables, table->name) && !names_table(o->function.reads_tables, table->name))
-			continue;
-		const plan_operator *source = source_of(pl, i, &keyed, &stateful);
-		const plan_stream *stream = source == NULL || keyed ? NULL : &pl->streams[source->stream];
-		if (stream == NULL || stream->description.partition_count == FLOW_PARTITIONS_UNKNOWN)
-			continue;
-		if (first == NULL)
-			first = stream;
-		if (first->description.partition_count != stream->description.partition_count)
-			problem_at(p->problems, o->place,
-					   "table '%s' is shared by input '%s' with %d partitions and input '%s' with %d; put key_by in "
-					   "front of both",
-					   table->name, first->id, first->description.partition_count, stream->id,
-					   stream->description.partition_count);
-	}
-}
-
-static int
 is_volatile_table(const plan *pl, const char *name)
 {
 	for (uint32_t i = 0; i < pl->table_count; i++)
@@ -318,15 +255,9 @@ lasting_effect_behind(planner *p, uint32_t source)
 /* A table that does not survive a restart is filled anew at each start: its input is read from the beginning, which is
  * right only if nothing else comes of it, and complete only if it ends. */
 static void
-check_volatile_writer(planner *p, const plan_operator *writer, const char *table)
+check_volatile_source(planner *p, const plan_operator *source, const plan_operator *writer, const char *table)
 {
-	plan *pl = p->plan;
-	const plan_operator *stateful;
-	int keyed;
-	const plan_operator *source = source_of(pl, writer->index, &keyed, &stateful);
-	if (source == NULL)
-		return;
-	plan_stream *stream = &pl->streams[source->stream];
+	plan_stream *stream = &p->plan->streams[source->stream];
 	const plan_operator *lasting = lasting_effect_behind(p, source->index);
 	if (lasting != NULL)
 		problem_at(p->problems, writer->place,
@@ -341,6 +272,23 @@ check_volatile_writer(planner *p, const plan_operator *writer, const char *table
 				   "use a durable table, or a bounded input",
 				   table, stream->id);
 	stream->volatile_reader = 1;
+}
+
+/* Every input that the writer's records come from, through merges too. Edges are in the order of the operators that they leave, so
+ * backwards all that is behind an operator is marked before it. */
+static void
+check_volatile_writer(planner *p, const plan_operator *writer, const char *table)
+{
+	plan *pl = p->plan;
+	uint8_t *before = planner_allocate(p, pl->operator_count + 1);
+	if (before == NULL)
+		return;
+	before[writer->index] = 1;
+	for (uint32_t i = pl->edge_count; i > 0; i--)
+		before[pl->edges[i - 1].from] |= before[pl->edges[i - 1].to];
+	for (uint32_t i = 0; i < pl->operator_count; i++)
+		if (before[i] && pl->operators[i].kind == OPERATOR_SOURCE)
+			check_volatile_source(p, &pl->operators[i], writer, table);
 }
 
 static void
@@ -370,7 +318,4 @@ plan_tables_check(planner *p)
 		check_writers(p, &p->plan->operators[i]);
 		check_readers(p, &p->plan->operators[i]);
 	}
-	for (uint32_t i = 0; i < p->plan->table_count && !p->failed; i++)
-		if ((p->plan->tables[i].component->flags & FLOW_TABLE_LOCAL) != 0)
-			check_partitions(p, &p->plan->tables[i]);
 }

@@ -60,9 +60,6 @@ print_input(const plan_stream *stream, FILE *to)
 		fprintf(to, ", priority %d", stream->priority);
 	if (stream->volatile_reader)
 		fputs(", read anew at each start", to);
-	if (stream->description.partition_count != FLOW_PARTITIONS_UNKNOWN)
-		fprintf(to, ", %d partition%s", stream->description.partition_count,
-				stream->description.partition_count == 1 ? "" : "s");
 	if (stream->fields != NULL)
 		fprintf(to, ", %llu of %u fields read", (unsigned long long)stream->field_count, stream->schema->field_count);
 }
@@ -81,11 +78,25 @@ print_streams(const plan *p, FILE *to)
 			print_input(stream, to);
 		else
 			fprintf(to, ", %s", delivery_name(stream->delivery));
+		if (stream->description.partition_count != FLOW_PARTITIONS_UNKNOWN)
+			fprintf(to, ", %d partition%s", stream->description.partition_count,
+					stream->description.partition_count == 1 ? "" : "s");
 		if (stream->record_errors != RECORD_ERRORS_FAIL)
 			fprintf(to, ", errors: %s", record_errors_name(stream->record_errors));
 		fputs("\n      ", to);
 		print_type(stream->schema, to);
 		fputc('\n', to);
+	}
+}
+
+static void
+print_intermediates(const plan *p, FILE *to)
+{
+	for (uint32_t i = 0; i < p->intermediate_count; i++) {
+		const plan_intermediate *stream = &p->intermediates[i];
+		fprintf(to, "  via %s: %s%s%s, %d partition%s\n", stream->id, stream->system == NULL ? "" : stream->system,
+				stream->system == NULL ? "" : ", by ", partitioning_name(stream->partitioning), stream->partitions,
+				stream->partitions == 1 ? "" : "s");
 	}
 }
 
@@ -187,6 +198,7 @@ plan_print_text(const plan *p, FILE *to)
 {
 	print_head(p, to);
 	print_streams(p, to);
+	print_intermediates(p, to);
 	print_tables(p, to);
 	print_stages(p, to);
 	fputs("\nconfiguration\n", to);
@@ -214,9 +226,41 @@ print_quoted(const char *text, int mermaid, FILE *to)
 	fputc('"', to);
 }
 
+/* "aggregate n; keyed; keeps count, timers" */
+static void
+print_label(const plan_operator *o, int mermaid, FILE *to)
+{
+	char text[1024];
+	size_t used = (size_t)snprintf(text, sizeof(text), "%s", o->title);
+	int gives = o->kind == OPERATOR_FUNCTION || o->kind == OPERATOR_KEY_BY || o->kind == OPERATOR_MERGE;
+	if (gives && o->schema[0] != NULL && used < sizeof(text))
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "; %s", stream_kind_name(o->stream_kind[0]));
+	const flow_state_declaration *const *states = o->state_id == PLAN_NONE ? NULL : o->function.states;
+	for (size_t i = 0; states != NULL && states[i] != NULL && used < sizeof(text); i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i == 0 ? "; keeps " : ", ", states[i]->name);
+	if (o->state_id != PLAN_NONE && o->function.uses_timers && used < sizeof(text))
+		snprintf(text + used, sizeof(text) - used, "%stimers", states == NULL || states[0] == NULL ? "; keeps " : ", ");
+	print_quoted(text, mermaid, to);
+}
+
+/* "key; exactly once" on exchanges, the delivery alone in front of sinks. */
+static int
+edge_label(const plan *p, const plan_edge *edge, char label[128])
+{
+	const plan_operator *behind = &p->operators[edge->to];
+	if (edge->exchange)
+		snprintf(label, 128, "%s; %s", partitioning_name(edge->partitioning), edge->delivery);
+	else if (behind->kind == OPERATOR_SINK)
+		snprintf(label, 128, "%s", edge->delivery);
+	else
+		return 0;
+	return 1;
+}
+
 void
 plan_print_dot(const plan *p, FILE *to)
 {
+	char label[128];
 	fputs("digraph plan {\n  rankdir=LR;\n  node [shape=box];\n", to);
 	for (uint32_t s = 0; s < p->stage_count; s++) {
 		fprintf(to, "  subgraph cluster_%u {\n    label=\"stage %u, %u task%s\";\n", s, s, p->stages[s].task_count,
@@ -224,7 +268,7 @@ plan_print_dot(const plan *p, FILE *to)
 		for (uint32_t i = 0; i < p->stages[s].operator_count; i++) {
 			const plan_operator *o = &p->operators[p->stages[s].operators[i]];
 			fprintf(to, "    o%u [label=", o->index);
-			print_quoted(o->title, 0, to);
+			print_label(o, 0, to);
 			fputs(o->kind == OPERATOR_FUNCTION ? "];\n" : ", style=rounded];\n", to);
 		}
 		fputs("  }\n", to);
@@ -232,8 +276,11 @@ plan_print_dot(const plan *p, FILE *to)
 	for (uint32_t i = 0; i < p->edge_count; i++) {
 		const plan_edge *edge = &p->edges[i];
 		fprintf(to, "  o%u -> o%u", edge->from, edge->to);
-		if (edge->exchange)
-			fprintf(to, " [label=\"%s\"]", partitioning_name(edge->partitioning));
+		if (edge_label(p, edge, label)) {
+			fputs(" [label=", to);
+			print_quoted(label, 0, to);
+			fputc(']', to);
+		}
 		fputs(";\n", to);
 	}
 	fputs("}\n", to);
@@ -242,6 +289,7 @@ plan_print_dot(const plan *p, FILE *to)
 void
 plan_print_mermaid(const plan *p, FILE *to)
 {
+	char label[128];
 	fputs("flowchart LR\n", to);
 	for (uint32_t s = 0; s < p->stage_count; s++) {
 		fprintf(to, "  subgraph s%u[\"stage %u, %u task%s\"]\n", s, s, p->stages[s].task_count,
@@ -249,16 +297,19 @@ plan_print_mermaid(const plan *p, FILE *to)
 		for (uint32_t i = 0; i < p->stages[s].operator_count; i++) {
 			const plan_operator *o = &p->operators[p->stages[s].operators[i]];
 			fprintf(to, "    o%u[", o->index);
-			print_quoted(o->title, 1, to);
+			print_label(o, 1, to);
 			fputs("]\n", to);
 		}
 		fputs("  end\n", to);
 	}
 	for (uint32_t i = 0; i < p->edge_count; i++) {
 		const plan_edge *edge = &p->edges[i];
-		if (edge->exchange)
-			fprintf(to, "  o%u -->|%s| o%u\n", edge->from, partitioning_name(edge->partitioning), edge->to);
-		else
+		if (edge_label(p, edge, label)) {
+			fprintf(to, "  o%u -->|", edge->from);
+			print_quoted(label, 1, to);
+			fprintf(to, "| o%u\n", edge->to);
+		} else {
 			fprintf(to, "  o%u --> o%u\n", edge->from, edge->to);
+		}
 	}
 }

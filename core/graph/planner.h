@@ -182,6 +182,9 @@ int plan_check_function(planner *p, const plan_step *step, const flow_function_p
 						uint32_t count);
 
 void plan_order(planner *p);      /* plan_order.c: nodes to operators and edges, with names */
+void plan_intermediates(planner *p); /* plan_intermediate.c: streams between operators, counts of partitions */
+/* Whether a stream of that name may turn out to be an intermediate one. */
+int planner_may_be_intermediate(const planner *p, const char *id);
 void plan_identify(planner *p);   /* plan_identity.c: id, state ids */
 void plan_stages(planner *p);     /* plan_stages.c */
 void plan_projection(planner *p); /* plan_projection.c */

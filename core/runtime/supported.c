@@ -17,9 +17,24 @@ check_function(const plan_operator *o, problems *list)
 	}
 }
 
+/* Checkpoints and changelogs elsewhere than in the state directory. */
+static void
+check_systems(const plan *p, problems *list)
+{
+	static const char *const names[] = { "checkpoint_system", "changelog_system" };
+	const setting *job = config_effective(p->config, "job", NULL);
+	for (size_t i = 0; i < FLOW_COUNT(names); i++) {
+		const setting *s = setting_child(job, names[i]);
+		if (s != NULL)
+			problem_at(list, s, "checkpoints and state are kept in the state directory; another system can be planned, but not "
+			                    "used yet");
+	}
+}
+
 void
 runtime_check(const plan *p, problems *list)
 {
+	check_systems(p, list);
 	for (uint32_t i = 0; i < p->operator_count; i++)
 		if (p->operators[i].kind == OPERATOR_FUNCTION)
 			check_function(&p->operators[i], list);

@@ -108,7 +108,8 @@ counting(flow_graph *app_graph)
 {
 	flow_system_descriptor local = local_system(app_graph);
 	flow_application_descriptor app = flow_application_with_name(flow_application(app_graph), "twin");
-	flow_application_set_int(flow_application_with_default_system(app, local), "parallelism", 4);
+	flow_system_descriptor carrier = flow_system_with_key_value_serde(flow_system(app_graph, "carrier", "messaging"), "string", "json");
+	flow_application_set_int(flow_application_with_default_system(app, carrier), "parallelism", 4);
 	flow_step_descriptor big = flow_step_set_text(flow_step(flow_input(local, "a"), "big"), "where", "x > 1");
 	flow_step_descriptor counted = flow_next(big, "counted");
 	flow_step_key_by(counted, "y");
@@ -165,7 +166,9 @@ static const struct {
 	  "inputs: { a: { system = \"local\"; bounded = true; }; }; outputs: { o: { system = \"local\"; }; };\n"
 	  "flow: ( { from = \"a\"; to = \"o\"; } ); };\n" },
 	{ counting,
-	  "application: { name = \"twin\"; default_system = \"local\"; parallelism = 4; " LOCAL
+	  "application: { name = \"twin\"; default_system = \"carrier\"; parallelism = 4;\n"
+	  "systems: { carrier: { type = \"messaging\"; serde: { key = \"string\"; value = \"json\"; }; };\n"
+	  "  local: { type = \"messaging\"; " TYPES " }; };\n"
 	  "inputs: { a: { system = \"local\"; }; }; outputs: { o: { system = \"local\"; }; };\n"
 	  "flow: ( { name = \"big\"; from = \"a\"; where = \"x > 1\"; },\n"
 	  "{ name = \"counted\"; key_by = [\"y\"]; aggregate: { n = \"count(*)\"; }; window: { tumbling = \"1h\"; time = \"t\"; }; },\n"

@@ -35,6 +35,7 @@ given_a_plan_when_printed_as_text_then_everything_that_runs_is_told(void **state
 						"      record(carrier:string,delay:int64?,t:timestamp,tail:string)\n"
 						"  out out: local (messaging), key string, json, resumable\n"
 						"      record(key:string,n:int64)\n"
+						"  via late-by: local, by key, 1 partition\n"
 						"\nstages\n"
 						"  stage 0, 1 task\n"
 						"    flights: read flights\n"
@@ -68,6 +69,8 @@ given_a_plan_when_printed_as_text_then_everything_that_runs_is_told(void **state
 						"  streams.flights.serde.types.t = \"timestamp\"  # flowd.conf:3\n"
 						"  streams.flights.serde.types.tail = \"string\"  # flowd.conf:3\n"
 						"  streams.flights.system = \"files\"  # flowd.conf:3\n"
+						"  streams.late-by.partitions = 1  # planner\n"
+						"  streams.late-by.system = \"local\"  # planner\n"
 						"  streams.out.promise = \"resumable\"  # flowd.conf:4\n"
 						"  streams.out.serde.key = \"string\"  # flowd.conf:4\n"
 						"  streams.out.serde.value = \"json\"  # flowd.conf:4\n"
@@ -120,11 +123,11 @@ given_a_plan_when_printed_for_graphviz_then_stages_are_clusters(void **state)
 		plan_text_printed(t, plan_print_dot),
 		"digraph plan {\n  rankdir=LR;\n  node [shape=box];\n"
 		"  subgraph cluster_0 {\n    label=\"stage 0, 1 task\";\n"
-		"    o0 [label=\"read flights\", style=rounded];\n    o1 [label=\"where delay > 15\"];\n"
-		"    o2 [label=\"event time t\", style=rounded];\n    o3 [label=\"key by carrier\", style=rounded];\n  }\n"
-		"  subgraph cluster_1 {\n    label=\"stage 1, 2 tasks\";\n    o4 [label=\"aggregate n, m\"];\n"
+		"    o0 [label=\"read flights\", style=rounded];\n    o1 [label=\"where delay > 15; non_keyed\"];\n"
+		"    o2 [label=\"event time t\", style=rounded];\n    o3 [label=\"key by carrier; keyed\", style=rounded];\n  }\n"
+		"  subgraph cluster_1 {\n    label=\"stage 1, 2 tasks\";\n    o4 [label=\"aggregate n, m; keyed; keeps count, timers\"];\n"
 		"    o5 [label=\"write out\", style=rounded];\n  }\n"
-		"  o0 -> o1;\n  o1 -> o2;\n  o2 -> o3;\n  o3 -> o4 [label=\"key\"];\n  o4 -> o5;\n}\n");
+		"  o0 -> o1;\n  o1 -> o2;\n  o2 -> o3;\n  o3 -> o4 [label=\"key; exactly once\"];\n  o4 -> o5 [label=\"exactly once\"];\n}\n");
 }
 
 static void
@@ -135,9 +138,9 @@ given_a_plan_when_printed_for_mermaid_then_special_characters_are_entities(void 
 	assert_string_equal(
 		plan_text_printed(t, plan_print_mermaid),
 		"flowchart LR\n  subgraph s0[\"stage 0, 1 task\"]\n    o0[\"read flights\"]\n"
-		"    o1[\"where delay #gt; 15\"]\n    o2[\"event time t\"]\n    o3[\"key by carrier\"]\n  end\n"
-		"  subgraph s1[\"stage 1, 2 tasks\"]\n    o4[\"aggregate n, m\"]\n    o5[\"write out\"]\n  end\n"
-		"  o0 --> o1\n  o1 --> o2\n  o2 --> o3\n  o3 -->|key| o4\n  o4 --> o5\n");
+		"    o1[\"where delay #gt; 15; non_keyed\"]\n    o2[\"event time t\"]\n    o3[\"key by carrier; keyed\"]\n  end\n"
+		"  subgraph s1[\"stage 1, 2 tasks\"]\n    o4[\"aggregate n, m; keyed; keeps count, timers\"]\n    o5[\"write out\"]\n  end\n"
+		"  o0 --> o1\n  o1 --> o2\n  o2 --> o3\n  o3 -->|\"key; exactly once\"| o4\n  o4 -->|\"exactly once\"| o5\n");
 }
 
 static const char *

@@ -362,7 +362,7 @@ given_a_local_table_between_unequal_partitions_when_planned_then_it_is_refused(v
 													"{ from = \"a\"; join_table = \"t\"; to = \"o\"; } ); };\n");
 	assert_string_equal(
 		reported, "flowd.conf:4: application.flow[0]: table 't' is shared by input 'a' with 8 partitions and input "
-				  "'t_in' with 4; put key_by in front of both\n");
+				  "'t_in' with 4 partitions; the counts must be equal: put key_by in front of both\n");
 }
 
 static void
