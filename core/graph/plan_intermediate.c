@@ -147,7 +147,8 @@ static void
 check_carrier(planner *p, const setting *system, const flow_component *component)
 {
 	const setting *place = setting_child(config_effective(p->config, "job", NULL), "default_system");
-	if (system == NULL || component == NULL || (component->flags & FLOW_SYSTEM_INTERMEDIATE) != 0)
+	if (p->plan->intermediate_count == 0 || system == NULL || component == NULL ||
+		(component->flags & FLOW_SYSTEM_INTERMEDIATE) != 0)
 		return;
 	problem_at(p->problems, place == NULL ? system : place, "system '%s' (%s) cannot carry intermediate streams",
 			   system->name, component->id);
@@ -297,11 +298,12 @@ settle_counts(agreement *a)
 		plan_intermediate *stream = &p->plan->intermediates[i];
 		int32_t count = a->roots[set_of(a, a->stream_count + i)].count;
 		int one = stream->partitioning == EDGE_GLOBAL || stream->partitioning == EDGE_BROADCAST;
-		if (stream->given)
-			continue;
-		stream->partitions = one ? 1 : count != FLOW_PARTITIONS_UNKNOWN ? count : otherwise;
-		setting number = { .kind = SETTING_INT, .integer = stream->partitions, .number = stream->partitions };
-		number.text = arena_format(config_arena(p->config), "%d", stream->partitions);
+		/* Where it is set in a higher layer, the planner's count is what that overrode. */
+		int32_t planned = one ? 1 : count != FLOW_PARTITIONS_UNKNOWN && !stream->given ? count : otherwise;
+		if (!stream->given)
+			stream->partitions = planned;
+		setting number = { .kind = SETTING_INT, .integer = planned, .number = planned };
+		number.text = arena_format(config_arena(p->config), "%d", planned);
 		number.size = number.text == NULL ? 0 : strlen(number.text);
 		put_planned(p, stream->id, "partitions", &number);
 	}
@@ -382,11 +384,11 @@ plan_intermediates(planner *p)
 	agreement a = { .p = p, .stream_count = pl->stream_count };
 	const flow_component *component;
 	const setting *system = default_system(p, &component);
-	check_carrier(p, system, component);
 	a.intermediate_of = planner_allocate(p, (pl->edge_count + 1) * sizeof(*a.intermediate_of));
 	if (p->failed || !list_edges(&a))
 		return;
 	list_intermediates(p, a.intermediate_of);
+	check_carrier(p, system, component);
 	for (uint32_t i = 0; i < pl->intermediate_count && !p->failed; i++)
 		read_settings(p, &pl->intermediates[i], system, component);
 	report_strangers(p);

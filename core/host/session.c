@@ -98,9 +98,11 @@ session_plan(session *s, uint32_t flags)
 int
 session_report(session *s, arguments *given)
 {
-	int json = arguments_value(given, "json") != NULL;
+	int checks = strcmp(arguments_command(given)->name, "check") == 0;
+	/* Warnings alone do not stand in front of what the command prints as JSON. */
+	int json = arguments_value(given, "json") != NULL && (checks || s->problems->errors != 0);
 	problems_sort(s->problems);
-	if (s->problems->count != 0 || (json && strcmp(arguments_command(given)->name, "check") == 0))
+	if (s->problems->count != 0 || (json && checks))
 		problems_print(s->problems, json ? stdout : stderr, json);
 	if (s->problems->errors == 0)
 		return EXIT_DONE;

@@ -13,7 +13,5 @@ DEFERRED = {
     "config/10-dead-letters-survive:6": "reload",
     "config/10-dead-letters-survive:8": "replay of dead letters",
     "config/10-dead-letters-survive:9": "a limit of dead letters",
-    "config/11-layers-and-provenance:flights.partitions": "keys that the planner sets",
-    "config/12-partition-counts-of-joins": "joins of streams",
     "json/03-duplicate-keys:rest": "the REST API",
 }

@@ -270,6 +270,7 @@ OPTIONS = {
     "flights.priority": "streams.flights.priority",
     "files.poll_interval": "systems.local.poll_interval",
     "late.compression": "streams.late.compression",
+    "flights.partitions": "streams.late-flights-late.partitions",  # of the intermediate stream: the planner counts the largest input
 }
 WORDS = {"upcoming": "oldest", "oldest": "newest"}
 FIRST = """streams: { flights: { priority = 5; }; };
@@ -277,16 +278,17 @@ systems: { files: { stream_defaults: { offset_default = "newest"; }; };
            local: { poll_interval = "2s"; stream_defaults: { compression = "zstd"; }; }; };
 application: {
   name = "late-flights";
-  systems: { files: { type = "file"; };  local: { type = "stand_in"; }; };
-  inputs:  { flights: { system = "files"; path = "input.jsonl"; serde = "lines"; bounded = true; bootstrap = true; priority = 7; }; };
-  outputs: { late: { system = "local"; }; };
-  flow: ( { from = "flights"; to = "late"; } );
+  systems: { files: { type = "file"; };  local: { type = "stand_in"; };  made: { type = "generate"; };  none: { type = "null"; }; };
+  inputs:  { flights: { system = "files"; path = "input.jsonl"; serde = "lines"; bounded = true; bootstrap = true; priority = 7; };
+           ticks: { system = "made"; partitions = 8; count = 1; bounded = true; fields: { at = "timestamp"; }; }; };
+  outputs: { late: { system = "local"; };  seen: { system = "none"; }; };
+  flow: ( { from = "flights"; shuffle = true; to = "late"; }, { from = "ticks"; to = "seen"; } );
 };
-jobs: { late-flights: { streams: { flights: { bootstrap = false; }; }; }; };
+jobs: { late-flights: { streams: { flights: { bootstrap = false; };  late-flights-late: { partitions = 4; }; }; }; };
 """
 SECOND = 'systems: { local: { poll_interval = "3s"; }; };\n'
 FILES = ("first.conf", "second.conf", "--set", 'streams.late.compression="none"')
-LAYERS = {"option default": "option defaults", "system default": "system defaults (files, local)", "descriptor": "descriptors",
+LAYERS = {"option default": "option defaults", "planner": "planner", "system default": "system defaults (files, local)", "descriptor": "descriptors",
           "jobs": "jobs.late-flights", "--set": "--set"}
 
 

@@ -22,8 +22,10 @@ import handlers_avro  # noqa: E402
 import handlers_config  # noqa: E402
 import handlers_csv  # noqa: E402
 import handlers_json  # noqa: E402
+import handlers_planner  # noqa: E402
 
-HANDLERS = {**handlers_avro.HANDLERS, **handlers_config.HANDLERS, **handlers_csv.HANDLERS, **handlers_json.HANDLERS}
+HANDLERS = {**handlers_avro.HANDLERS, **handlers_config.HANDLERS, **handlers_csv.HANDLERS, **handlers_json.HANDLERS,
+            **handlers_planner.HANDLERS}
 
 
 def cases_in(folder):

@@ -27,7 +27,7 @@ extern const flow_component fixture_where, fixture_aggregate, fixture_write_tabl
 	fixture_block, fixture_pair, fixture_split, fixture_keyed_only, fixture_timed, fixture_sloppy, fixture_pass;
 extern const flow_component fixture_memory, fixture_durable, fixture_rocksdb, fixture_torn, fixture_envelope;
 extern const flow_component fixture_changing, fixture_growing, fixture_both, fixture_changing_transformer,
-	fixture_both_transformer, fixture_growing_expander, fixture_both_expander, fixture_meet, fixture_fork, fixture_keep;
+	fixture_both_transformer, fixture_growing_expander, fixture_both_expander, fixture_remote, fixture_meet, fixture_fork, fixture_keep;
 extern const flow_system_ops fixture_system_ops;
 
 /* Stands for every function that planning does not call. */

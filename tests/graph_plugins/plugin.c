@@ -61,6 +61,7 @@ static const flow_store_ops store_ops = {
 
 COMPONENT(fixture_memory, FLOW_TABLE, FLOW_TABLE_LOCAL, "memory", size_sets, &table_ops);
 COMPONENT(fixture_durable, FLOW_TABLE, FLOW_TABLE_LOCAL | FLOW_TABLE_DURABLE, "durable", size_sets, &table_ops);
+COMPONENT(fixture_remote, FLOW_TABLE, 0, "remote", size_sets, &table_ops);
 COMPONENT(fixture_rocksdb, FLOW_STORE, FLOW_STORE_ATOMIC_BATCH, "rocksdb", size_sets, &store_ops);
 COMPONENT(fixture_torn, FLOW_STORE, 0, "torn", size_sets, &store_ops);
 
@@ -85,6 +86,7 @@ static const flow_component *const components[] = {
 	&fixture_sloppy,      &fixture_pass,
 	&fixture_memory,      &fixture_durable,
 	&fixture_rocksdb,     &fixture_torn,
+	&fixture_remote,
 	&fixture_envelope,    &fixture_changing,
 	&fixture_growing,     &fixture_both,
 	&fixture_meet,        &fixture_fork,
