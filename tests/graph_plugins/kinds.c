@@ -56,7 +56,7 @@ static void
 count_call(const flow_options *options)
 {
 	flow_slice file = flow_option_text(options, "counter");
-	FILE *to = file.size == 0 ? NULL : fopen(file.data, "a");
+	FILE *to = file.size == 0 || strchr(file.data, '/') != NULL ? NULL : fopen(file.data, "a");
 	if (to == NULL)
 		return;
 	fputc('x', to);

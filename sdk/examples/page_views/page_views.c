@@ -41,7 +41,7 @@ describe(const flow_host *host, const flow_options *options, const flow_graph_op
 	flow_application_with_default_system(flow_application_with_name(flow_application(graph), "page-views"), tracking);
 
 	file_output_descriptor counts = file_output(metrics, "page-view-counts");
-	file_output_with_make_folders(file_output_with_path(counts, "out/page-view-counts.jsonl"), 1);
+	file_output_with_make_folders(file_output_with_path(counts, "out/result.jsonl"), 1);
 
 	flow_step_descriptor seen = flow_step(page_views(tracking), "seen");
 	flow_step_set_text(seen, "where", "milliseconds >= 100");
