@@ -334,8 +334,6 @@ source_set_paused(source_self *self, int paused)
 	for (uint32_t i = 0; self->paused != paused && i < self->partition_count; i++)
 		if (self->partitions[i]->mine)
 			self->ops->source_pause(self->source, self->partitions[i]->index, paused);
-	if (!paused)
-		self->waiting = 0; /* that nothing came while it was paused says nothing */
 	self->paused = (uint8_t)paused;
 	return 1;
 }
@@ -362,8 +360,10 @@ read_if_allowed(source_self *self)
 		reader_allow(self->reader, allowed);
 	else if (!allowed)
 		return service(self);
-	else if (self->paused)
+	else if (self->paused) {
 		source_set_paused(self, 0);
+		self->waiting = 0; /* that nothing came while it was paused says nothing */
+	}
 	return allowed && !must_wait(self) ? read_source(self) : FLOW_AGAIN;
 }
 
