@@ -96,7 +96,7 @@ struct avro_skip {
 	uint16_t complete;       /* 0 while it is being made: it holds itself */
 	uint16_t plain;          /* avro_skip_plain.h can pass over all of it */
 	uint64_t least;          /* bytes that a value has at least */
-	uint64_t reach;          /* plain: bytes that it has at most while its lengths have one byte */
+	uint64_t reach;          /* bytes of its plain operations at most, while lengths have one byte */
 };
 
 struct avro_skip_frame;

@@ -80,6 +80,45 @@ avro_read_block(avro_input *input, uint64_t least, uint64_t *items, uint64_t *by
 	return FLOW_OK;
 }
 
+/* The head of a block, most often of fewer than 64 items without a size: then it is one byte, and the items find the end. */
+static inline flow_status
+read_flat_block(avro_input *input, uint64_t least, uint64_t *count, uint64_t *bytes)
+{
+	uint64_t head = (uint8_t)*input->at;
+	if (__builtin_expect((head & 0x81) != 0 || input->at == input->end, 0))
+		return avro_read_block(input, least, count, bytes);
+	input->at++;
+	*count = head >> 1;
+	*bytes = UINT64_MAX;
+	return FLOW_OK;
+}
+
+const char *
+avro_pass_flat(const avro_skip_op *op, const char *at, const char *end)
+{
+	const avro_skip *items = op->program;
+	uint64_t is_map = op->code == AVRO_SKIP_FLAT_MAP, count, bytes;
+	avro_input input = { .at = at, .end = end };
+	for (;;) {
+		if (read_flat_block(&input, items->least + is_map, &count, &bytes) != FLOW_OK)
+			return NULL;
+		if (count == 0)
+			return input.at;
+		if (bytes != UINT64_MAX)
+			input.at += bytes;
+		if (bytes != UINT64_MAX || (items->count == 0 && !is_map))
+			continue;
+		for (at = input.at; count != 0; count--) {
+			if (is_map && (at = avro_pass_text(1, at, end)) == NULL)
+				return NULL;
+			at = avro_skip_all(items, at, end);
+			if (at == NULL)
+				return NULL;
+		}
+		input.at = at;
+	}
+}
+
 /* Room for one more frame. NULL: a failure was told. */
 static struct avro_skip_frame *
 push(avro_input *input, uint32_t depth)
@@ -185,56 +224,9 @@ skip_union(struct skipping *s)
 	return call(s, branch, s->op + 1);
 }
 
-/* The next block, most often of fewer than 64 items without a size: then its head is one byte. */
-static inline flow_status
-next_plain_block(avro_input *input, uint64_t least, uint64_t *count, uint64_t *bytes)
-{
-	uint64_t head = (uint8_t)*input->at;
-	if (__builtin_expect((head & 0x81) != 0 || input->at == input->end, 0))
-		return avro_read_block(input, least, count, bytes);
-	input->at++;
-	*count = head >> 1;
-	*bytes = UINT64_MAX;
-	return FLOW_OK; /* the items find the end themselves */
-}
-
-/* Items that need no frame of their own. */
-static flow_status
-skip_plain_items(avro_input *input, const avro_skip *items, int is_map)
-{
-	for (;;) {
-		uint64_t count, bytes;
-		flow_status status = next_plain_block(input, items->least + (uint64_t)is_map, &count, &bytes);
-		if (status != FLOW_OK || count == 0)
-			return status;
-		if (bytes != UINT64_MAX) {
-			input->at += bytes;
-			continue;
-		}
-		if (items->count == 0 && !is_map)
-			continue; /* items without bytes */
-		const char *at = input->at, *end = input->end;
-		for (; count != 0; count--) {
-			const char *item = is_map ? avro_pass_text(1, at, end) : at;
-			const char *behind = item == NULL ? NULL : avro_skip_all(items, item, end);
-			if (__builtin_expect(behind == NULL, 0)) {
-				input->at = item == NULL ? at : item;
-				return fail(input, item == NULL ? "a key that does not end in the data"
-												: avro_skip_reason(items->ops, &input->at, end));
-			}
-			at = behind;
-		}
-		input->at = at;
-	}
-}
-
 static flow_status
 skip_items(struct skipping *s)
 {
-	if (s->op->program->plain) {
-		const avro_skip_op *op = s->op++;
-		return skip_plain_items(s->input, op->program, op->code == AVRO_SKIP_MAP);
-	}
 	struct avro_skip_frame *frame = push(s->input, s->depth);
 	if (frame == NULL)
 		return s->input->status;
@@ -272,6 +264,8 @@ reason_of(const avro_skip_op *op, uint64_t raw, const char *behind, const char *
 		return "the data ends within a number";
 	if (op->code == AVRO_SKIP_TEXT)
 		return (raw & 1) != 0 ? "a negative length" : "a length beyond the end of the data";
+	if (op->code >= AVRO_SKIP_FLAT_ARRAY)
+		return "an array or map that the data does not hold";
 	if (op->code >= AVRO_SKIP_NULLABLE_VARINT && raw != 0 && raw != 2)
 		return "a branch that the union does not have";
 	return "the data ends within a value";

@@ -15,7 +15,9 @@ enum {
 	AVRO_SKIP_TEXT,    /* a length and its bytes */
 	AVRO_SKIP_NULLABLE_VARINT,
 	AVRO_SKIP_NULLABLE_TEXT,
-	AVRO_SKIP_NULLABLE, /* the operations of the value follow */
+	AVRO_SKIP_NULLABLE,   /* the operations of the value follow */
+	AVRO_SKIP_FLAT_ARRAY, /* of items that are plain; `size`: what the operations behind it may reach */
+	AVRO_SKIP_FLAT_MAP,
 	AVRO_SKIP_UNION,
 	AVRO_SKIP_ARRAY,
 	AVRO_SKIP_MAP,
@@ -34,6 +36,9 @@ typedef struct avro_skip_list {
 	uint32_t count;
 	uint32_t capacity;
 } avro_skip_list;
+
+/* Behind an array or map of plain items; NULL: damaged. */
+const char *avro_pass_flat(const avro_skip_op *op, const char *at, const char *end);
 
 /* Why avro_skip_plain refused the bytes at *at, which becomes the place of the fault. */
 const char *avro_skip_reason(const avro_skip_op *op, const char **at, const char *end);

@@ -94,6 +94,12 @@ avro_skip_run(int checked, const avro_skip_op **first, const char *at, const cha
 			if (at != NULL && branch >> 1 == op->null_index)
 				op += op->count;
 			continue;
+		case AVRO_SKIP_FLAT_ARRAY:
+		case AVRO_SKIP_FLAT_MAP:
+			at = avro_pass_flat(op, at, end);
+			if (!checked && at != NULL && (uint64_t)(end - at) < op->size)
+				return NULL;
+			continue;
 		default:
 			*first = op;
 			return at;

@@ -78,10 +78,14 @@ avro_skip_finish(avro_skip_maker *maker, avro_skip_list *list, avro_skip *progra
 	*program = (avro_skip){
 		.ops = list->ops, .count = count, .complete = 1, .plain = 1, .least = least_bytes(list->ops, count)
 	};
-	for (uint32_t i = 0; i < count; i++) {
-		const avro_skip_op *op = &list->ops[i];
-		program->plain &= op->code <= AVRO_SKIP_NULLABLE;
-		program->reach += op->size + (op->code == AVRO_SKIP_VARINTS ? (uint64_t)op->count * 10 : 66);
+	for (uint32_t i = count; i-- != 0;) {
+		avro_skip_op *op = &list->ops[i];
+		int flat = op->code == AVRO_SKIP_FLAT_ARRAY || op->code == AVRO_SKIP_FLAT_MAP;
+		program->plain &= op->code <= AVRO_SKIP_FLAT_MAP;
+		if (flat)
+			op->size = program->reach;
+		else
+			program->reach += op->size + (op->code == AVRO_SKIP_VARINTS ? (uint64_t)op->count * 10 : 66);
 	}
 	return program;
 }
@@ -179,9 +183,12 @@ append_items(avro_skip_maker *maker, avro_skip_list *list, uint8_t code, const f
 {
 	const avro_skip *items = avro_skip_create(maker, element);
 	avro_skip_op *op = items == NULL ? NULL : add_op(maker, list, code);
-	if (op != NULL)
-		op->program = items;
-	return op != NULL;
+	if (op == NULL)
+		return 0;
+	op->program = items;
+	if (items->complete && items->plain)
+		op->code = code == AVRO_SKIP_MAP ? AVRO_SKIP_FLAT_MAP : AVRO_SKIP_FLAT_ARRAY;
+	return 1;
 }
 
 int
