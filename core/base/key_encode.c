@@ -46,9 +46,35 @@ encode_integer(uint64_t magnitude, int negative, flow_buffer *buffer)
 	return FLOW_OK;
 }
 
+/* Whether one of 8 bytes is 0 or 1. */
+static int
+has_escaped(const char *bytes)
+{
+	uint64_t word;
+	memcpy(&word, bytes, 8);
+	return ((word - 0x0202020202020202u) & ~word & 0x8080808080808080u) != 0;
+}
+
+/* Whether the text goes in as it is; only asked of texts of 8 bytes and more. */
+static int
+is_plain(const char *text, uint64_t size)
+{
+	int escaped = has_escaped(text + size - 8);
+	for (uint64_t i = 0; i + 8 < size; i += 8)
+		escaped |= has_escaped(text + i);
+	return !escaped;
+}
+
 static char *
 put_text(char *at, const char *text, uint64_t size)
 {
+	if (size >= 8 && size <= 64 && is_plain(text, size)) {
+		for (uint64_t i = 0; i + 8 < size; i += 8)
+			memcpy(at + i, text + i, 8);
+		memcpy(at + size - 8, text + size - 8, 8);
+		at[size] = KEY_END;
+		return at + size + 1;
+	}
 	for (uint64_t i = 0; i < size; i++) {
 		unsigned char c = (unsigned char)text[i];
 		if (c <= 1) {

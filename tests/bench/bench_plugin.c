@@ -12,7 +12,7 @@
 
 #define FIELDS 2
 #define PARTITIONS_MOST 64
-#define LONGEST_WAIT 1000 /* microseconds that a call may block */
+#define LONGEST_WAIT 100000 /* microseconds that a call may block */
 
 static const flow_host *host;
 static const flow_schemas *schemas;
