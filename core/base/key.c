@@ -57,13 +57,16 @@ key_columns(const flow_batch *batch, flow_builder *memory, uint64_t **hash, flow
 		uint32_t row = flow_row(batch, i);
 		if (batch->key[row].type == FLOW_NULL) {
 			slices[row] = flow_slice_make(NULL, 0);
-			hashes[row] = 0;
 			continue;
 		}
 		flow_status status = key_encode_into(&batch->key[row], memory, &slices[row]);
 		if (status != FLOW_OK)
 			return status;
-		hashes[row] = key_hash(slices[row]);
+	}
+	/* Only now: a word that is read right behind the stores of its parts waits for them. */
+	for (FLOW_ROWS(batch, k)) {
+		uint32_t row = flow_row(batch, k);
+		hashes[row] = slices[row].data == NULL ? 0 : key_hash(slices[row]);
 	}
 	*hash = hashes;
 	*bytes = slices;

@@ -132,6 +132,7 @@ struct task_state {
 /* One row of an access. */
 struct entry_name {
 	uint64_t hash;
+	uint64_t place; /* the first cell that may be its own: those before it are known to be of others */
 	uint64_t key_hash;
 	flow_slice key;
 	int64_t space;
@@ -145,6 +146,14 @@ entry_hash(uint64_t key_hash, int64_t space, uint32_t state)
 	h ^= h >> 32;
 	h *= 0xd6e8feb86659fd93u;
 	return h ^ (h >> 29);
+}
+
+/* Fills what follows from the other members. Good until the map grows or an entry is forgotten. */
+static inline void
+entry_name_place(const task_state *t, struct entry_name *name)
+{
+	name->hash = entry_hash(name->key_hash, name->space, name->state);
+	name->place = name->hash & t->mask;
 }
 
 static inline entry *
@@ -193,7 +202,7 @@ static inline entry *
 entry_find(const task_state *t, const struct entry_name *name)
 {
 	uint64_t tag = name->hash >> 48;
-	for (uint64_t i = name->hash & t->mask;; i = (i + 1) & t->mask) {
+	for (uint64_t i = name->place;; i = (i + 1) & t->mask) {
 		uint64_t cell = t->cells[i];
 		if (cell == 0)
 			return NULL;

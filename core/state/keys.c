@@ -211,11 +211,8 @@ take_stored(void *self, flow_slice bytes, flow_slice value, flow_error *error)
 		return error_set(error, FLOW_E_CORRUPT, "state '%s': the store holds a key that cannot be read",
 						 w->t->states[w->state].name);
 	uint64_t hash = key_hash(key.key);
-	struct entry_name name = { .hash = entry_hash(hash, key.space, w->state),
-							   .key_hash = hash,
-							   .key = key.key,
-							   .space = key.space,
-							   .state = w->state };
+	struct entry_name name = { .key_hash = hash, .key = key.key, .space = key.space, .state = w->state };
+	entry_name_place(w->t, &name);
 	const entry *e = entry_find(w->t, &name);
 	int removed = e != NULL && (e->flags & ENTRY_PRESENT) == 0;
 	return removed ? FLOW_OK : add_key(w, key.key, hash, error);

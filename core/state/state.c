@@ -197,7 +197,7 @@ name_of(const struct access *a, uint32_t i)
 							   .key = a->batch->key_bytes[row],
 							   .space = a->spaces == NULL ? 0 : a->spaces[i],
 							   .state = a->index };
-	name.hash = entry_hash(name.key_hash, name.space, name.state);
+	entry_name_place(a->t, &name);
 	return name;
 }
 
@@ -223,18 +223,24 @@ name_group(struct rows *r)
 	for (; r->named < end; r->named++) {
 		struct entry_name *name = &r->names[r->named % (4 * GROUP)];
 		*name = name_of(a, r->named);
-		__builtin_prefetch(&t->cells[name->hash & t->mask]);
+		__builtin_prefetch(&t->cells[name->place]);
 	}
 }
 
+/* Finds the cell by its tag (the cells are in the cache by now) and asks for its entry. That it is the second one of a row's cells is
+ * no branch: nobody could predict it. */
 static void
 fetch_group(struct rows *r)
 {
 	const task_state *t = r->access->t;
 	uint32_t end = r->named - r->fetched < GROUP ? r->named : r->fetched + GROUP;
 	for (; r->fetched < end; r->fetched++) {
-		uint64_t cell = t->cells[r->names[r->fetched % (4 * GROUP)].hash & t->mask];
-		__builtin_prefetch(cell_entry(cell), 1); /* 0 does no harm */
+		struct entry_name *name = &r->names[r->fetched % (4 * GROUP)];
+		uint64_t home = name->place, next = (home + 1) & t->mask;
+		uint64_t first = t->cells[home], second = t->cells[next];
+		int is_first = (first == 0) | ((first ^ name->hash) >> 48 == 0);
+		name->place = is_first ? home : next;
+		__builtin_prefetch(cell_entry(is_first ? first : second), 1); /* 0 does no harm */
 	}
 }
 
