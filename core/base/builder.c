@@ -143,6 +143,7 @@ hold(flow_builder *builder, struct holding what)
 static flow_status
 keep(flow_builder *builder, const flow_batch *batch)
 {
+	batch = &((struct owned_batch *)batch->host)->batch; /* it may be a part of it that lives on a stack */
 	const struct holding *first = host_of(builder)->holdings;
 	if (first != NULL && first->batch == batch)
 		return FLOW_OK; /* the usual case: one parent for many rows */

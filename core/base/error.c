@@ -154,6 +154,18 @@ error_clear(flow_error *error)
 	error->flags = 0;
 }
 
+flow_status
+error_settle(flow_error *error, flow_status status, const char *call)
+{
+	if (status == FLOW_OK)
+		return FLOW_OK;
+	if (status > 0)
+		return error_set(error, FLOW_E_PLUGIN, "the plugin's call %s answers %d, which it may not", call, (int)status);
+	if (error != NULL && error->message == NULL)
+		error_set(error, status, "%s: %s", call, status_text(status));
+	return status;
+}
+
 const char *
 error_message(const flow_error *error)
 {

@@ -27,6 +27,9 @@ void error_prefix(flow_error *error, const char *format, ...) __attribute__((for
 /* Moves everything from `from` (which is empty afterwards) into `to`. */
 void error_move(flow_error *to, flow_error *from);
 void error_clear(flow_error *error);
+/* What a plugin's call that succeeds or fails has answered: a status that is neither becomes FLOW_E_PLUGIN, a failure that does not say
+ * why gets the text of its status. Returns the status that counts. */
+flow_status error_settle(flow_error *error, flow_status status, const char *call);
 const char *error_message(const flow_error *error); /* "" where there is none */
 
 /* Name ("FLOW_E_IO") and plain text ("input/output error") of a status; retryable by the list. */

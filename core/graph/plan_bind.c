@@ -234,7 +234,7 @@ call_bind(planner *p, plan_step *step, const plan_cursor inputs[2], uint32_t cou
 	const char *table = plan_tables_missed();
 	plan_tables_serve(NULL);
 	if (status >= 0 || table == NULL)
-		return status;
+		return error_settle(error, status, "bind");
 	step->waits_for = table;
 	return FLOW_AGAIN;
 }

@@ -37,6 +37,13 @@ check_state(planner *p, const plan_step *step, const flow_state_declaration *sta
 	const setting *place = step->step->place;
 	const char *id = step->step->function, *why = "";
 	int identical = state->redistribution == FLOW_REDISTRIBUTE_IDENTICAL;
+	int sized = state->kind != FLOW_STATE_SLOT || (state->slot_size != 0 && state->slot_size % 8 == 0);
+	if (state->name == NULL || state->kind < FLOW_STATE_VALUE || state->kind > FLOW_STATE_BROADCAST || !sized) {
+		problem_at(p->problems, place,
+				   "plugin error: state '%s' of '%s' has kind %u and slots of %u bytes: there is no such state",
+				   state->name == NULL ? "" : state->name, id, state->kind, state->slot_size);
+		return 0;
+	}
 	if (!may_redistribute(state->redistribution, inputs, count, &why)) {
 		problem_at(p->problems, place, "'%s' keeps %s, '%s', and %s is %s: %s", id,
 				   state->redistribution == FLOW_REDISTRIBUTE_NONE ? "state for each key" : "the same state in all tasks",
@@ -86,6 +93,10 @@ check_shape(planner *p, const plan_step *step, const flow_function_plan *functio
 {
 	const setting *place = step->step->place;
 	const char *id = step->step->function;
+	if (function->shape > FLOW_SHAPE_TWO_OUTPUTS) {
+		problem_at(p->problems, place, "plugin error: '%s' has shape %u, which there is not", id, function->shape);
+		return 0;
+	}
 	int two = function->shape == FLOW_SHAPE_TWO_INPUTS || function->shape == FLOW_SHAPE_BROADCAST;
 	int broadcast = count == 2 && inputs[1].kind == FLOW_STREAM_BROADCAST;
 	if (two && count == 1) {

@@ -13,8 +13,9 @@ check_side(planner *p, const plan_stream *stream, const plan_serde *serde, const
 	if (serde->component == NULL)
 		return 1;
 	flow_error error = { 0 };
-	if (!FLOW_CAN(serde->ops, check_encodable) ||
-		serde->ops->check_encodable(serde->instance, schema, &error) == FLOW_OK)
+	flow_status status =
+		FLOW_CAN(serde->ops, check_encodable) ? serde->ops->check_encodable(serde->instance, schema, &error) : FLOW_OK;
+	if (error_settle(&error, status, "check_encodable") == FLOW_OK)
 		return 1;
 	problem_at(p->problems, place, "output '%s': serde '%s' cannot take these %s: %s", stream->id, serde->component->id,
 			   side, error_message(&error));

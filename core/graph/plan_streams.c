@@ -206,7 +206,7 @@ open_serde(planner *p, const plan_stream *stream, const setting *s, int key, pla
 	open->ops = component->ops;
 	flow_error error = { 0 };
 	uint32_t use = stream->direction == FLOW_DIRECTION_INPUT ? FLOW_SERDE_DECODES : FLOW_SERDE_ENCODES;
-	if (open->ops->open(p->host, options, use, &open->instance, &error) != FLOW_OK) {
+	if (error_settle(&error, open->ops->open(p->host, options, use, &open->instance, &error), "open") != FLOW_OK) {
 		const setting *at = error.option == NULL ? NULL : setting_child(s, error.option);
 		problem_at(p->problems, at == NULL ? s : at, "serde '%s': %s", component->id, error_message(&error));
 		error_clear(&error);
@@ -280,7 +280,11 @@ describe(planner *p, plan_stream *stream)
 	flow_error error = { 0 };
 	stream->description.struct_size = FLOW_SIZEOF(flow_stream_description);
 	stream->description.partition_count = FLOW_PARTITIONS_UNKNOWN;
-	if (ops->describe(system->instance, &stream->request, &stream->description, &error) != FLOW_OK) {
+	flow_status described = ops->describe(system->instance, &stream->request, &stream->description, &error);
+	if (described == FLOW_OK && stream->description.partition_count < FLOW_PARTITIONS_UNKNOWN)
+		described = error_set(&error, FLOW_E_PLUGIN, "its system says that it has %d partitions",
+							  (int)stream->description.partition_count);
+	if (error_settle(&error, described, "describe") != FLOW_OK) {
 		const setting *group = config_effective(p->config, "streams", stream->id);
 		const setting *at = error.option == NULL ? NULL : setting_child(group, error.option);
 		problem_at(p->problems, at == NULL ? stream->place : at, "%s '%s': %s",
@@ -296,6 +300,11 @@ describe(planner *p, plan_stream *stream)
 		return 1;
 	}
 	uint32_t delivery = stream->description.delivery;
+	if (delivery > FLOW_DELIVERY_ONE_PHASE) {
+		problem_at(p->problems, stream->place, "plugin error: system '%s' promises delivery %u, which there is not",
+				   system->component->id, delivery);
+		return 0;
+	}
 	if (stream->delivery == 0)
 		stream->delivery = delivery == 0 ? FLOW_DELIVERY_AT_LEAST_ONCE : delivery;
 	return 1;

@@ -36,7 +36,8 @@ open_system(planner *p, plan_system *system)
 		return;
 	flow_error error = { 0 };
 	open->ops = system->component->ops;
-	if (open->ops->open(p->host, system->options, &open->instance, &error) != FLOW_OK) {
+	flow_status opened = open->ops->open(p->host, system->options, &open->instance, &error);
+	if (error_settle(&error, opened, "open") != FLOW_OK) {
 		problem_at(p->problems, system->place, "cannot open system '%s': %s", system->name, error_message(&error));
 		error_clear(&error);
 		return;

@@ -99,8 +99,11 @@ commit_output(runtime *run, const plan_stream *stream, const checkpoint *record,
 	flow_marker marker = marker_of(run, record->epoch);
 	if (status == FLOW_OK) {
 		do
-			status = ops_of(run, stream)
-						 ->commit(committer_of(run, stream), handles.list, handles.count, &marker, last, error);
+			status =
+				error_settle(error,
+							 ops_of(run, stream)
+								 ->commit(committer_of(run, stream), handles.list, handles.count, &marker, last, error),
+							 "commit");
 		while (status < 0 && may_retry(run, status, error));
 	}
 	free_handles(&handles);
@@ -175,7 +178,9 @@ commit_abort(runtime *run, const checkpoint *keep, uint32_t delivery, flow_error
 		const checkpoint *kept = stream->delivery == FLOW_DELIVERY_ONE_PHASE ? NULL : keep;
 		flow_status status = list_handles(kept, stream, &handles, error);
 		if (status == FLOW_OK)
-			status = ops_of(run, stream)->abort(committer_of(run, stream), handles.list, handles.count, error);
+			status = error_settle(
+				error, ops_of(run, stream)->abort(committer_of(run, stream), handles.list, handles.count, error),
+				"abort");
 		free_handles(&handles);
 		if (status < 0) {
 			error_prefix(error, "output %s: drop what was not committed", stream->id);

@@ -35,7 +35,8 @@ open_decoder(source_self *self, const plan_serde *serde, const uint32_t *fields,
 									 .place = place,
 									 .fields = fields,
 									 .field_count = field_count };
-	return serde->ops->decoder_open(serde->instance, &request, decoder, &self->n->task->error);
+	flow_error *error = &self->n->task->error;
+	return error_settle(error, serde->ops->decoder_open(serde->instance, &request, decoder, error), "decoder_open");
 }
 
 flow_status
@@ -105,9 +106,14 @@ decode_column(source_self *self, const plan_serde *serde, flow_decoder *decoder,
 			run++;
 		part.selection = list + at;
 		part.selected_count = run - at;
-		flow_status status = serde->ops->decode_rows(decoder, &part, 0, &next, builder, rows, &self->n->task->error);
+		flow_error *error = &self->n->task->error;
+		flow_status status =
+			error_settle(error, serde->ops->decode_rows(decoder, &part, 0, &next, builder, rows, error), "decode_rows");
 		if (status < 0)
 			return status;
+		if (builder->row_count > builder->row_capacity)
+			return error_set(error, FLOW_E_PLUGIN, "the serde %s added more rows than there is room for",
+							 serde->component->id);
 		if (next > run - at || (next == 0 && !flow_builder_full(builder)))
 			return error_set(&self->n->task->error, FLOW_E_PLUGIN, "the serde %s made no progress",
 							 serde->component->id);
@@ -115,6 +121,13 @@ decode_column(source_self *self, const plan_serde *serde, flow_decoder *decoder,
 	}
 	*done = at;
 	return FLOW_OK;
+}
+
+static flow_status
+wrong_rows(source_self *self, const plan_serde *serde)
+{
+	return error_set(&self->n->task->error, FLOW_E_PLUGIN, "the serde %s names rows that it was not given",
+					 serde->component->id);
 }
 
 /* Decodes the keys of the rows that have a value; rows whose key is rejected drop out of the selection. */
@@ -130,8 +143,10 @@ decode_keys(source_self *self, const flow_batch *raw, uint32_t *selection, uint3
 		if (status < 0)
 			return status;
 		for (uint32_t i = 0; i < self->keys->row_count; i++) {
-			while (self->source_rows[to] != self->key_rows[i])
+			while (to < count && self->source_rows[to] != self->key_rows[i])
 				to++;
+			if (to == count)
+				return wrong_rows(self, &self->stream->key);
 			builder->key[to] = self->keys->value[i];
 			selection[kept++] = to;
 		}
@@ -147,12 +162,14 @@ decode_keys(source_self *self, const flow_batch *raw, uint32_t *selection, uint3
 	return FLOW_OK;
 }
 
-static void
+static flow_status
 copy_columns(source_self *self, const flow_batch *raw)
 {
 	flow_builder *to = self->decoded;
 	for (uint32_t row = 0; row < to->row_count; row++) {
 		uint32_t from = self->source_rows[row];
+		if (from >= raw->row_count)
+			return wrong_rows(self, &self->stream->value);
 		if (raw->timestamp != NULL)
 			to->timestamp[row] = raw->timestamp[from];
 		if (raw->headers != NULL)
@@ -160,6 +177,7 @@ copy_columns(source_self *self, const flow_batch *raw)
 		if (raw->ordinal != NULL)
 			to->ordinal[row] = raw->ordinal[from];
 	}
+	return FLOW_OK;
 }
 
 /* Makes a batch of the decoded rows (of which `selection`, NULL: all) and hands it on. */
@@ -205,7 +223,9 @@ decode_some(source_self *self, const flow_batch *raw, const uint32_t *list, uint
 					   (raw->ordinal != NULL ? FLOW_COLUMN_ORDINAL : 0);
 	if (builder->ops->add_columns(builder, columns) != FLOW_OK)
 		return FLOW_E_MEMORY;
-	copy_columns(self, raw);
+	status = copy_columns(self, raw);
+	if (status < 0)
+		return status;
 	if (!keyed)
 		return decode_finish_rows(self, NULL, 0);
 	uint32_t selected = 0;

@@ -25,12 +25,13 @@ open_decoder(source_self *self, source_partition *p)
 									 .place = p->place,
 									 .fields = self->stream->fields,
 									 .field_count = self->stream->field_count };
-	flow_status status = serde->ops->decoder_open(serde->instance, &request, &p->decoder, error);
+	flow_status status =
+		error_settle(error, serde->ops->decoder_open(serde->instance, &request, &p->decoder, error), "decoder_open");
 	if (status == FLOW_OK && p->restored_decoder.size != 0) {
 		if (!FLOW_CAN(serde->ops, restore))
 			return error_set(error, FLOW_E_CONFLICT,
 							 "the checkpoint has a decoder's state that serde %s cannot restore", serde->component->id);
-		status = serde->ops->restore(p->decoder, p->restored_decoder, error);
+		status = error_settle(error, serde->ops->restore(p->decoder, p->restored_decoder, error), "restore");
 	}
 	return status;
 }
@@ -45,11 +46,17 @@ decode_window(source_self *self, const char *data, uint64_t size, int final, uin
 						   .data = data,
 						   .size = size,
 						   .offset = p->used };
-	flow_status status = self->stream->value.ops->decode(p->decoder, &window, self->decoded, &self->n->task->error);
+	flow_error *error = &self->n->task->error;
+	flow_status status = self->stream->value.ops->decode(p->decoder, &window, self->decoded, error);
+	if (status > 0)
+		return error_settle(error, status, "decode");
 	if (status < 0)
 		return status;
 	if (window.consumed > size)
-		return error_set(&self->n->task->error, FLOW_E_PLUGIN, "serde %s used more bytes than it was given",
+		return error_set(error, FLOW_E_PLUGIN, "serde %s used more bytes than it was given",
+						 self->stream->value.component->id);
+	if (self->decoded->row_count > self->decoded->row_capacity)
+		return error_set(error, FLOW_E_PLUGIN, "serde %s added more rows than there is room for",
 						 self->stream->value.component->id);
 	*consumed = window.consumed;
 	p->used += (int64_t)window.consumed;
@@ -191,8 +198,8 @@ partition_failed(source_self *self, flow_status status)
 {
 	task *t = self->n->task;
 	source_partition *p = self->partition;
-	if (status == FLOW_E_MEMORY || t->failed || self->stream->record_errors == RECORD_ERRORS_FAIL ||
-		(t->error.flags & FLOW_ERROR_FATAL) != 0) {
+	if (status == FLOW_E_MEMORY || status == FLOW_E_PLUGIN || t->failed ||
+		self->stream->record_errors == RECORD_ERRORS_FAIL || (t->error.flags & FLOW_ERROR_FATAL) != 0) {
 		if (t->error.message == NULL)
 			error_set(&t->error, status, "%.*s: offset %lld: %s", (int)p->place.size, p->place.data, (long long)p->used,
 					  status_text(status));

@@ -39,6 +39,34 @@ begin_buffer(sink_self *self, flow_buffer *buffer, uint64_t size)
 	return grow(buffer, size);
 }
 
+static flow_status
+settle_buffer(sink_self *self, const plan_serde *serde, flow_status status, const char *call, const flow_buffer *buffer)
+{
+	flow_error *error = &self->n->task->error;
+	if (status == FLOW_OK && buffer->size > buffer->capacity)
+		return error_set(error, FLOW_E_PLUGIN, "serde %s wrote beyond the buffer's end", serde->component->id);
+	return error_settle(error, status, call);
+}
+
+/* The one call of a serde that makes bytes. Each end of a row lies behind the one before, within the buffer. */
+static flow_status
+call_encode(sink_self *self, const plan_serde *serde, flow_encoder *encoder, const flow_batch *batch, int use_key,
+			flow_buffer *buffer, uint64_t *ends, flow_status *statuses)
+{
+	flow_error *error = &self->n->task->error;
+	flow_status status = serde->ops->encode(encoder, batch, use_key, buffer, ends, statuses, error);
+	status = settle_buffer(self, serde, status, "encode", buffer);
+	uint64_t last = 0;
+	for (uint32_t i = 0; status == FLOW_OK && ends != NULL && i < batch->selected_count; i++) {
+		if (ends[i] < last || ends[i] > buffer->size || ends[i] - last > UINT32_MAX)
+			status = error_set(error, FLOW_E_PLUGIN, "serde %s ends row %u at byte %llu, behind %llu of %llu",
+							   serde->component->id, i, (unsigned long long)ends[i], (unsigned long long)last,
+							   (unsigned long long)buffer->size);
+		last = ends[i];
+	}
+	return status;
+}
+
 /* Gives back what was not used. */
 static void
 end_buffer(flow_buffer *buffer)
@@ -60,11 +88,14 @@ encode_open(sink_self *self)
 	flow_status status = FLOW_OK;
 	if (stream->value.ops != NULL) {
 		const flow_schema *schema = stream->value.schema != NULL ? stream->value.schema : stream->schema;
-		status = stream->value.ops->encoder_open(stream->value.instance, schema, &self->value, error);
+		status =
+			error_settle(error, stream->value.ops->encoder_open(stream->value.instance, schema, &self->value, error),
+						 "encoder_open");
 	}
 	if (status == FLOW_OK && stream->key.ops != NULL) {
 		const flow_schema *schema = stream->key.schema != NULL ? stream->key.schema : stream->key_schema;
-		status = stream->key.ops->encoder_open(stream->key.instance, schema, &self->key, error);
+		status = error_settle(error, stream->key.ops->encoder_open(stream->key.instance, schema, &self->key, error),
+							  "encoder_open");
 	}
 	return status;
 }
@@ -147,8 +178,7 @@ encode_piece(sink_self *self, const flow_batch *batch, flow_batch **raw)
 	flow_status status = begin_buffer(self, &buffer, self->last_size + self->last_size / 8);
 	memset(self->statuses, 0, batch->selected_count * sizeof(*self->statuses));
 	if (status == FLOW_OK)
-		status = self->stream->value.ops->encode(self->value, batch, 0, &buffer, NULL, self->statuses,
-												 &self->n->task->error);
+		status = call_encode(self, &self->stream->value, self->value, batch, 0, &buffer, NULL, self->statuses);
 	if (status == FLOW_OK)
 		status = report_failures(self, batch, "the record cannot be encoded");
 	if (status < 0)
@@ -167,7 +197,9 @@ encode_frame(sink_self *self, int end, flow_batch **raw)
 	uint64_t last = self->last_size;
 	flow_status status = begin_buffer(self, &buffer, 0);
 	if (status == FLOW_OK)
-		status = (end ? ops->end : ops->begin)(self->value, &buffer, &self->n->task->error);
+		status = settle_buffer(self, &self->stream->value,
+							   (end ? ops->end : ops->begin)(self->value, &buffer, &self->n->task->error),
+							   end ? "end" : "begin", &buffer);
 	if (status == FLOW_OK)
 		status = finish_piece(self, &buffer, raw);
 	self->last_size = last;
@@ -195,7 +227,7 @@ encode_column(sink_self *self, const flow_batch *batch, const plan_serde *serde,
 		return FLOW_E_MEMORY;
 	memset(statuses, 0, part.selected_count * sizeof(*statuses));
 	if (part.selected_count != 0)
-		status = serde->ops->encode(encoder, &part, use_key, &buffer, self->ends, statuses, &self->n->task->error);
+		status = call_encode(self, serde, encoder, &part, use_key, &buffer, self->ends, statuses);
 	if (status < 0)
 		return status;
 	end_buffer(&buffer);

@@ -11,7 +11,8 @@ of(const flow_context *context)
 
 /* State and timers need a declaration and keyed rows. */
 static flow_status
-check_access(const function_self *self, uint32_t state, const flow_batch *batch, flow_error *error)
+check_access(const function_self *self, uint32_t state, const flow_batch *batch, const uint32_t *rows, uint32_t count,
+			 flow_error *error)
 {
 	const flow_state_declaration *const *states = self->n->op->function.states;
 	uint32_t declared = 0;
@@ -22,6 +23,11 @@ check_access(const function_self *self, uint32_t state, const flow_batch *batch,
 						 state == UINT32_MAX ? "use of timers" : "this state");
 	if (batch->key_hash == NULL || batch->key_bytes == NULL)
 		return error_set(error, FLOW_E_ARGUMENT, "state and timers need rows with a key; key the stream first");
+	uint32_t highest = 0;
+	for (uint32_t i = 0; i < count; i++)
+		highest = rows[i] > highest ? rows[i] : highest;
+	if (count != 0 && highest >= batch->row_count)
+		return error_set(error, FLOW_E_PLUGIN, "a call names row %u of a batch of %u", highest, batch->row_count);
 	return FLOW_OK;
 }
 
@@ -30,7 +36,7 @@ context_slots(flow_context *context, uint32_t state, const flow_batch *batch, co
 			  const int64_t *spaces, int create, void **slots, uint8_t *created, flow_error *error)
 {
 	function_self *self = of(context);
-	flow_status status = check_access(self, state, batch, error);
+	flow_status status = check_access(self, state, batch, rows, count, error);
 	return status < 0 ? status
 					  : task_state_slots(self->state, state, batch, rows, count, spaces, create, slots, created, error);
 }
@@ -40,7 +46,7 @@ context_get(flow_context *context, uint32_t state, const flow_batch *batch, cons
 			const int64_t *spaces, flow_slice *values, flow_error *error)
 {
 	function_self *self = of(context);
-	flow_status status = check_access(self, state, batch, error);
+	flow_status status = check_access(self, state, batch, rows, count, error);
 	return status < 0 ? status : task_state_get(self->state, state, batch, rows, count, spaces, values, error);
 }
 
@@ -49,7 +55,7 @@ context_put(flow_context *context, uint32_t state, const flow_batch *batch, cons
 			const int64_t *spaces, const flow_slice *values, flow_error *error)
 {
 	function_self *self = of(context);
-	flow_status status = check_access(self, state, batch, error);
+	flow_status status = check_access(self, state, batch, rows, count, error);
 	return status < 0 ? status : task_state_put(self->state, state, batch, rows, count, spaces, values, error);
 }
 
@@ -58,18 +64,19 @@ context_remove(flow_context *context, uint32_t state, const flow_batch *batch, c
 			   const int64_t *spaces, flow_error *error)
 {
 	function_self *self = of(context);
-	flow_status status = check_access(self, state, batch, error);
+	flow_status status = check_access(self, state, batch, rows, count, error);
 	return status < 0 ? status : task_state_remove(self->state, state, batch, rows, count, spaces, error);
 }
 
 static flow_status
-check_timers(const function_self *self, uint32_t kind, const flow_batch *batch, flow_error *error)
+check_timers(const function_self *self, uint32_t kind, const flow_batch *batch, const uint32_t *rows, uint32_t count,
+			 flow_error *error)
 {
 	if (kind != FLOW_TIMER_EVENT && kind != FLOW_TIMER_PROCESSING)
 		return error_set(error, FLOW_E_ARGUMENT, "%u is no kind of timer", kind);
 	if (!self->n->op->function.uses_timers)
 		return error_set(error, FLOW_E_ARGUMENT, "use of timers was not declared in bind");
-	return check_access(self, UINT32_MAX, batch, error);
+	return check_access(self, UINT32_MAX, batch, rows, count, error);
 }
 
 static flow_status
@@ -77,7 +84,7 @@ context_register(flow_context *context, uint32_t kind, const flow_batch *batch, 
 				 const int64_t *times, flow_error *error)
 {
 	function_self *self = of(context);
-	flow_status status = check_timers(self, kind, batch, error);
+	flow_status status = check_timers(self, kind, batch, rows, count, error);
 	if (status == FLOW_OK)
 		status = task_timers_register(self->state, kind, batch, rows, count, times, error);
 	if (kind == FLOW_TIMER_PROCESSING)
@@ -90,7 +97,7 @@ context_delete(flow_context *context, uint32_t kind, const flow_batch *batch, co
 			   const int64_t *times, flow_error *error)
 {
 	function_self *self = of(context);
-	flow_status status = check_timers(self, kind, batch, error);
+	flow_status status = check_timers(self, kind, batch, rows, count, error);
 	return status < 0 ? status : task_timers_delete(self->state, kind, batch, rows, count, times, error);
 }
 
@@ -117,6 +124,9 @@ context_reject(flow_context *context, const flow_batch *batch, uint32_t row, flo
 			   flow_error *error)
 {
 	node *n = of(context)->n;
+	if (row >= batch->row_count || status >= 0)
+		return error_set(error, FLOW_E_PLUGIN, "reject names row %u of a batch of %u, with status %d", row,
+						 batch->row_count, (int)status);
 	status = record_error_of_row(n, batch, row, status, reason);
 	if (status < 0 && error != &n->task->error)
 		error_set(error, status, "%s", error_message(&n->task->error));

@@ -117,7 +117,7 @@ function_open(node *n)
 									.attempt = run->attempt,
 									.host = self };
 	status = n->op->ops->open(n->op->binding, &self->context, &self->instance, &n->task->error);
-	return status < 0 ? status : FLOW_OK;
+	return error_settle(&n->task->error, status, "open");
 }
 
 static void
@@ -227,7 +227,7 @@ function_input_watermark(node *n, uint32_t input, int64_t value)
 	flow_status status =
 		n->op->ops->watermark(self->instance, input, FLOW_WATERMARK_EVENT_TIME, value, &n->task->error);
 	self->polled = status == FLOW_WATERMARK_POLL;
-	return function_call_done(self, status);
+	return function_call_done(self, self->polled ? FLOW_OK : status);
 }
 
 /* Fires, then forwards. */

@@ -80,6 +80,8 @@ output_push(flow_output *output, flow_error *error)
 	function_output *o = of(output);
 	if (o->builder->row_count == 0)
 		return FLOW_OK;
+	if (o->builder->row_count > o->builder->row_capacity)
+		return error_set(error, FLOW_E_PLUGIN, "output %u was given more rows than there is room for", o->index);
 	const plan_operator *op = o->owner->n->op;
 	const flow_batch *origin = o->owner->current;
 	batch_head head = { .schema = op->schema[o->index],
@@ -111,6 +113,10 @@ output_forward(flow_output *output, const flow_batch *parent, const flow_columns
 	if (columns != NULL)
 		memcpy(&changed, columns, columns->struct_size < sizeof(changed) ? columns->struct_size : sizeof(changed));
 	changed.drop_key |= (uint32_t)drop_key;
+	uint32_t selected = changed.selection == NULL ? 0 : changed.selected_count;
+	if (selected > parent->row_count || (selected != 0 && changed.selection[selected - 1] >= parent->row_count))
+		return error_set(error, FLOW_E_PLUGIN, "output %u: forward selects rows that the batch does not have",
+						 o->index);
 	flow_batch *batch = batch_forward(run_of(o)->pool, parent, &changed, ready(o->memory));
 	o->memory_used = 0;
 	if (batch == NULL)
@@ -145,6 +151,7 @@ function_outputs_init(function_self *self)
 flow_status
 function_call_done(function_self *self, flow_status status)
 {
+	status = error_settle(&self->n->task->error, status, "on the function");
 	for (uint32_t i = 0; i < self->output_count; i++) {
 		function_output *o = &self->outputs[i];
 		if (status >= 0)

@@ -157,11 +157,20 @@ checked_value(const flow_schema *schema, const flow_value *value)
 }
 
 flow_status
+checked_room(checked *c, const char *call, const flow_builder *builder, flow_error *error)
+{
+	if (builder->row_count <= builder->row_capacity)
+		return FLOW_OK;
+	return checked_violation(c, error, "%s added more rows than the builder has room for", call);
+}
+
+flow_status
 checked_rows(checked *c, const char *call, const flow_builder *builder, uint32_t from, const flow_schema *schema,
 			 flow_error *error)
 {
-	if (builder->row_count > builder->row_capacity)
-		return checked_violation(c, error, "%s added more rows than the builder has room for", call);
+	flow_status status = checked_room(c, call, builder, error);
+	if (status < 0)
+		return status;
 	for (uint32_t row = from; row < builder->row_count; row++) {
 		const char *wrong = checked_value(schema, &builder->value[row]);
 		if (wrong != NULL)

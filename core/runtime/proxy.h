@@ -43,6 +43,8 @@ int checked_is_inside(const checked *c);
 /* NULL: the value conforms to the schema; else what is wrong. */
 const char *checked_value(const flow_schema *schema, const flow_value *value);
 /* Rows [from, builder->row_count) of a builder. */
+/* No more rows than there is room for: what looks at rows comes after this. */
+flow_status checked_room(checked *c, const char *call, const flow_builder *builder, flow_error *error);
 flow_status checked_rows(checked *c, const char *call, const flow_builder *builder, uint32_t from,
 						 const flow_schema *schema, flow_error *error);
 

@@ -77,6 +77,8 @@ watched_decode(flow_decoder *decoder, flow_window *window, flow_builder *builder
 		return checked_violation(&d->c, error, "decode does not say how many of %llu bytes it consumed",
 								 (unsigned long long)window->size);
 	}
+	if (status == FLOW_OK)
+		status = checked_room(&d->c, "decode", builder, error);
 	int64_t end = window->offset + (int64_t)window->consumed;
 	for (uint32_t row = before; status == FLOW_OK && builder->ordinal != NULL && row < builder->row_count; row++)
 		if (builder->ordinal[row] < window->offset || builder->ordinal[row] >= end)
@@ -94,6 +96,9 @@ watched_decode_rows(flow_decoder *decoder, const flow_batch *raw, uint32_t first
 	checked_enter(&d->c, "decode_rows");
 	flow_status status = d->serde->ops->decode_rows(d->real, raw, first, next, builder, source_rows, error);
 	status = checked_leave(&d->c, "decode_rows", status, ALLOW_NONE, error);
+	if (status < 0)
+		return status;
+	status = checked_room(&d->c, "decode_rows", builder, error);
 	if (status < 0)
 		return status;
 	if (*next < first || *next > raw->selected_count || builder->row_count - before > *next - first)

@@ -129,7 +129,7 @@ watched_source_partitions(flow_source *source, const flow_partition *const **par
 	flow_status status = s->system->ops->source_partitions(s->real, partitions, count, error);
 	status = checked_leave(&s->c, "source_partitions", status, ALLOW_NONE, error);
 	for (uint64_t i = 0; status == FLOW_OK && i < *count; i++)
-		if ((*partitions)[i] == NULL || (*partitions)[i]->id.size == 0)
+		if (*partitions == NULL || (*partitions)[i] == NULL || (*partitions)[i]->id.size == 0)
 			status = checked_violation(&s->c, error, "partition %llu has no id", (unsigned long long)i);
 	return status;
 }
@@ -185,6 +185,9 @@ check_read(struct watched_source *s, const flow_builder *builder, flow_error *er
 								 builder->partition);
 	if (builder->row_count == 0)
 		return checked_violation(&s->c, error, "source_read returns OK without rows");
+	flow_status status = checked_room(&s->c, "source_read", builder, error);
+	if (status < 0)
+		return status;
 	for (uint32_t row = 0; builder->ordinal != NULL && row < builder->row_count; row++) {
 		if (builder->ordinal[row] <= p->last)
 			return checked_violation(&s->c, error, "the ordinals of partition %u do not grow: %lld behind %lld",

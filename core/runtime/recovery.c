@@ -383,7 +383,9 @@ open_committers(runtime *run, flow_error *error)
 		const flow_system_ops *ops = system->component->ops;
 		if (!output_prepares(run, stream))
 			continue;
-		flow_status status = ops->committer_open(system->instance, &stream->request, &run->outputs[i].committer, error);
+		flow_status status = error_settle(
+			error, ops->committer_open(system->instance, &stream->request, &run->outputs[i].committer, error),
+			"committer_open");
 		if (status < 0) {
 			error_prefix(error, "output %s", stream->id);
 			return status;

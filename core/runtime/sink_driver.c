@@ -54,8 +54,9 @@ sink_attach(node *n, flow_error *error)
 		handle.bytes = known->bytes;
 		self->recovered = 1;
 	}
-	return self->ops->writer_open(self->system, &self->stream->request, n->task->index, task_count,
-								  known == NULL ? NULL : &handle, &self->waker, &self->writer, error);
+	flow_status status = self->ops->writer_open(self->system, &self->stream->request, n->task->index, task_count,
+												known == NULL ? NULL : &handle, &self->waker, &self->writer, error);
+	return error_settle(error, status, "writer_open");
 }
 
 void
@@ -148,6 +149,7 @@ write_rows(sink_self *self, const flow_batch *batch, uint32_t *first)
 		if (statuses != NULL)
 			memset(statuses, 0, batch->selected_count * sizeof(*statuses));
 		status = self->ops->write(self->writer, batch, *first, &accepted, statuses, &t->error);
+		status = status == FLOW_AGAIN ? status : error_settle(&t->error, status, "write");
 		if (accepted > batch->selected_count - *first) {
 			status = error_set(&t->error, FLOW_E_PLUGIN, "the writer accepted more rows than it was given");
 			accepted = 0;
@@ -260,7 +262,11 @@ sink_barrier(node *n, task_report *report, int last)
 	if (!output_prepares(n->task->topology->run, self->stream))
 		return FLOW_CAN(self->ops, flush) ? self->ops->flush(self->writer, error) : FLOW_OK;
 	checkpoint_handle handle = { .output = flow_slice_of(self->stream->id), .task = n->task->index };
-	flow_status status = self->ops->prepare(self->writer, report->epoch, last, &handle.bytes, error);
+	flow_status status =
+		error_settle(error, self->ops->prepare(self->writer, report->epoch, last, &handle.bytes, error), "prepare");
+	if (status == FLOW_OK && handle.bytes.data == NULL && handle.bytes.size != 0)
+		status = error_set(error, FLOW_E_PLUGIN, "prepare gives a handle of %llu bytes that are nowhere",
+						   (unsigned long long)handle.bytes.size);
 	return status < 0 ? status : report_handle(report, &handle);
 }
 

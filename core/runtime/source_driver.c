@@ -169,6 +169,10 @@ read_failed(source_self *self, flow_status status)
 static flow_status
 finish_raw(source_self *self, flow_builder *raw, flow_batch **batch, flow_error *error)
 {
+	if (raw->row_count > raw->row_capacity)
+		return error_set(error, FLOW_E_PLUGIN, "the system added more rows than there is room for");
+	if (raw->ordinal == NULL)
+		return error_set(error, FLOW_E_PLUGIN, "the system added rows without ordinals, so that they have no position");
 	const source_partition *p = NULL;
 	for (uint32_t i = 0; p == NULL && i < self->partition_count; i++)
 		if (self->partitions[i]->index == raw->partition)
@@ -250,7 +254,7 @@ handle_read(source_self *self, flow_status status, flow_batch *batch, uint32_t p
 		set_busy(self, 0);
 		return FLOW_AGAIN;
 	default:
-		return read_failed(self, status);
+		return read_failed(self, error_settle(&t->error, status, "source_read"));
 	}
 }
 

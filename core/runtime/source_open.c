@@ -83,7 +83,8 @@ assign_partition(source_self *self, source_partition *p, flow_error *error)
 		p->restored = copy_text(self->memory, known->position);
 		p->restored_decoder = copy_text(self->memory, known->decoder);
 	}
-	flow_status status = self->ops->source_assign(self->source, p->index, p->restored, error);
+	flow_status status =
+		error_settle(error, self->ops->source_assign(self->source, p->index, p->restored, error), "source_assign");
 	if (status < 0)
 		error_prefix(error, "%.*s", (int)p->place.size, p->place.data);
 	return status;
@@ -121,9 +122,15 @@ source_list(source_self *self, flow_error *error)
 {
 	const flow_partition *const *list = NULL;
 	uint64_t count = 0;
-	flow_status status = self->ops->source_partitions(self->source, &list, &count, error);
+	flow_status status =
+		error_settle(error, self->ops->source_partitions(self->source, &list, &count, error), "source_partitions");
+	if (status == FLOW_OK && list == NULL && count != 0)
+		status = error_set(error, FLOW_E_PLUGIN, "source_partitions names %llu partitions nowhere",
+						   (unsigned long long)count);
 	const task *t = self->n->task;
 	for (uint64_t i = 0; status == FLOW_OK && i < count; i++) {
+		if (list[i] == NULL || list[i]->id.size == 0)
+			return error_set(error, FLOW_E_PLUGIN, "partition %llu of its list has no id", (unsigned long long)i);
 		if (source_find(self, list[i]->index) != NULL)
 			continue;
 		source_partition *p = add_partition(self, list[i]);
@@ -165,6 +172,7 @@ source_attach(node *n, flow_error *error)
 									 .waker = &self->waker };
 	flow_status status =
 		self->ops->source_open(self->system, &self->stream->request, &self->info, &self->source, error);
+	status = error_settle(error, status, "source_open");
 	if (status < 0)
 		return status;
 	status = source_list(self, error);

@@ -19,11 +19,23 @@ position_of(source_self *self, source_partition *p, flow_slice *position, flow_e
 	uint64_t size = 0;
 	flow_status status =
 		self->ops->source_position(self->source, p->index, p->used, self->position, FLOW_POSITION_MAX, &size, error);
+	status = error_settle(error, status, "source_position");
 	if (status < 0 || size > FLOW_POSITION_MAX)
 		return status < 0 ? status
 						  : error_set(error, FLOW_E_PLUGIN, "a position has more than %u bytes", FLOW_POSITION_MAX);
 	*position = flow_slice_make(self->position, size);
 	return FLOW_OK;
+}
+
+static flow_status
+save_decoder(const source_self *self, const source_partition *p, flow_slice *state, flow_error *error)
+{
+	flow_status status = error_settle(error, self->stream->value.ops->save(p->decoder, state, error), "save");
+	if (status == FLOW_OK && (state->size > FLOW_POSITION_MAX || (state->data == NULL && state->size != 0)))
+		return error_set(error, FLOW_E_PLUGIN, "serde %s saves a state of %llu bytes%s",
+						 self->stream->value.component->id, (unsigned long long)state->size,
+						 state->data == NULL ? " that are nowhere" : "");
+	return status;
 }
 
 /* Positions of all partitions of this task. */
@@ -43,7 +55,7 @@ add_positions(source_self *self, task_report *report, flow_error *error)
 		if (status == FLOW_OK && !p->ended && self->stream->byte_stream) {
 			position.decoder = p->restored_decoder;
 			if (p->decoder != NULL && FLOW_CAN(self->stream->value.ops, save))
-				status = self->stream->value.ops->save(p->decoder, &position.decoder, error);
+				status = save_decoder(self, p, &position.decoder, error);
 		}
 		if (status == FLOW_OK)
 			status = report_position(report, &position);

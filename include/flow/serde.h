@@ -74,7 +74,8 @@ typedef struct flow_serde_ops {
 	flow_status (*decode)(flow_decoder *decoder, flow_window *window, flow_builder *builder, flow_error *error);
 	/* [task] Records. Decodes selected rows from `first` on until the builder is full; *next = first row not done.
 	 * The host copies key, timestamp, headers and ordinal columns; the serde adds exactly one row for each record that
-	 * it does not reject, in order, and tells the source row in source_rows[row in the builder]. */
+	 * it does not reject, in order, and tells the source row in source_rows[row in the builder].
+	 * `raw` lives for this call only; what points into it is kept with builder->ops->keep. */
 	flow_status (*decode_rows)(flow_decoder *decoder, const flow_batch *raw, uint32_t first, uint32_t *next,
 	                           flow_builder *builder, uint32_t *source_rows, flow_error *error);
 	/* [task] Optional: the state behind the last decode call, as bytes (at most 64 KiB), valid until the next call. */

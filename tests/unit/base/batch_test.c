@@ -226,6 +226,28 @@ a_kept_batch_lives_as_long_as_the_one_that_points_into_it(void **state)
 	builder_destroy(builder);
 }
 
+static void
+a_part_of_a_batch_on_the_stack_keeps_the_whole_alive(void **state)
+{
+	(void)state;
+	flow_batch *first = make_batch(10), *other = make_batch(10), part = *first;
+	flow_builder *builder = builder_create(pool, 0, 0);
+	builder->ops->keep(builder, &part);
+	part = *other; /* another one at the same address */
+	builder->ops->keep(builder, &part);
+	flow_builder_add(builder, first->value[3]);
+	flow_builder_add(builder, other->value[4]);
+	batch_head head = { 0 };
+	flow_batch *second = builder_finish(builder, &head);
+	memset(&part, 0, sizeof(part));
+	batch_release(first);
+	batch_release(other);
+	assert_text(&second->value[0], "row 3");
+	assert_text(&second->value[1], "row 4");
+	batch_release(second);
+	builder_destroy(builder);
+}
+
 static flow_status
 note_rejection(void *context, flow_builder *builder, const flow_rejection *rejection)
 {
@@ -503,6 +525,7 @@ main(void)
 		cmocka_unit_test(memory_over_the_limit_leaves_room_for_the_first_record),
 		cmocka_unit_test(foreign_memory_is_released_once_when_the_batch_dies),
 		cmocka_unit_test(a_kept_batch_lives_as_long_as_the_one_that_points_into_it),
+		cmocka_unit_test(a_part_of_a_batch_on_the_stack_keeps_the_whole_alive),
 		cmocka_unit_test(rejections_go_to_the_handler_or_fail),
 		cmocka_unit_test(a_forwarded_batch_shares_the_rows_of_its_parent),
 		cmocka_unit_test(a_selection_below_an_eighth_is_copied_and_frees_the_parent),
