@@ -302,6 +302,35 @@ insert_into_link(planner *p, uint32_t link, uint32_t number, const setting *plac
 	p->nodes[number]->output_count++;
 }
 
+/* A key_by of the step's own where the one that it comes through serves others too: the same keys from the same records, so that
+ * event time can be assigned in front of it. */
+static uint32_t
+own_key_by(planner *p, const plan_step *step, plan_cursor *at)
+{
+	const plan_node *shared = p->nodes[at->node];
+	if (shared->operator.kind != OPERATOR_KEY_BY)
+		return PLAN_NONE;
+	uint32_t number = planner_add_node(p, OPERATOR_KEY_BY, step->step->index, 1, shared->operator.place);
+	if (number == PLAN_NONE)
+		return PLAN_NONE;
+	plan_node *mine = p->nodes[number];
+	shared = p->nodes[at->node];
+	mine->base_name = shared->given_name != NULL ? shared->given_name : shared->base_name;
+	mine->key_text = shared->key_text;
+	mine->operator.keys = shared->operator.keys;
+	mine->operator.key_count = shared->operator.key_count;
+	mine->operator.title = shared->operator.title;
+	mine->operator.schema[0] = shared->operator.schema[0];
+	mine->operator.key_schema[0] = shared->operator.key_schema[0];
+	mine->operator.stream_kind[0] = shared->operator.stream_kind[0];
+	const plan_link *link = &p->links[shared->input_link];
+	plan_cursor before = { .node = link->from, .output = link->output, .partitioning = link->partitioning };
+	planner_add_link(p, &before, number, 0, shared->operator.place);
+	at->node = number;
+	at->output = 0;
+	return number;
+}
+
 /* The merge that the records come from and that only they come from: what assigns event time goes in front of it, where
  * partitions are known. PLAN_NONE: there is none. */
 static uint32_t
@@ -352,6 +381,10 @@ plan_bind_event_time(planner *p, plan_step *step, plan_cursor *inputs, uint32_t 
 	if (time == NULL || !check_time_type(p, time, text, place))
 		return 0;
 	uint32_t key = first_key_by(p, step, at);
+	if (key == PLAN_NONE)
+		key = own_key_by(p, step, at);
+	if (p->failed)
+		return 0;
 	uint32_t merge = merge_in_front(p, step, key, at);
 	if (merge != PLAN_NONE)
 		return time_merged_streams(p, step, merge, function, time, place);

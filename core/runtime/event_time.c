@@ -86,11 +86,29 @@ make_self(node *n)
 	return self;
 }
 
+/* Behind an exchange: an inflow that has sent nothing yet may still send anything, one that has ended nothing. */
+static int
+waits_for_inflow(const node *n, event_time_self *self)
+{
+	int waits = 0;
+	for (uint32_t i = 0; i < n->task->channel_count; i++) {
+		const channel *c = n->task->channels[i];
+		bucket *b = find_bucket(self, c->port);
+		if (!c->to->inputs[c->input].ports[c->port].ended)
+			waits |= b == NULL;
+		else if (b != NULL)
+			b->live = 0;
+	}
+	return waits;
+}
+
 /* Emits the watermark if it has grown. */
 static flow_status
 advance(node *n)
 {
 	event_time_self *self = n->self;
+	if (!self->by_partition && waits_for_inflow(n, self))
+		return FLOW_OK;
 	int64_t least = FLOW_EVENT_TIME_END;
 	int live = 0, idle = 0;
 	for (uint32_t i = 0; i < self->count; i++) {
