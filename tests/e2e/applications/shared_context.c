@@ -43,8 +43,6 @@ struct flow_function {
 	flow_context *context;
 };
 
-static const flow_schema *output_schema;
-
 static flow_status
 number_bind(const flow_host *the_host, const flow_options *options, const flow_function_input *const *inputs, uint32_t count,
             flow_function_plan *plan, void **binding, flow_error *error)
@@ -54,18 +52,17 @@ number_bind(const flow_host *the_host, const flow_options *options, const flow_f
 	(void)inputs;
 	(void)count;
 	const flow_schemas *schemas = host->get_service(FLOW_SERVICE_SCHEMAS);
-	output_schema = schemas->parse_type(flow_slice_of("record(seen:int64)"), error);
-	plan->outputs[0] = output_schema;
-	*binding = NULL;
-	return output_schema == NULL ? FLOW_E_CONFIG : FLOW_OK;
+	const flow_schema *output = schemas->parse_type(flow_slice_of("record(seen:int64)"), error);
+	plan->outputs[0] = output;
+	*binding = (void *)(uintptr_t)output;
+	return output == NULL ? FLOW_E_CONFIG : FLOW_OK;
 }
 
 static void
 number_unbind(void *binding)
 {
-	(void)binding;
 	const flow_schemas *schemas = host->get_service(FLOW_SERVICE_SCHEMAS);
-	schemas->release(output_schema);
+	schemas->release(binding);
 }
 
 static flow_status
