@@ -146,8 +146,7 @@ property_key(flow_descriptor *descriptor, const char *path, const char *place, s
 	described *one = of(descriptor);
 	if (one == NULL || one->group == NULL)
 		return NULL;
-	const char *const *key =
-		path == NULL ? NULL : layers_split(one->owner->arena, path, strlen(path), count);
+	const char *const *key = path == NULL ? NULL : layers_split(one->owner->arena, path, strlen(path), count);
 	if (key == NULL)
 		report(one->owner, place, one->owner->path, "'%s' is no path of a property", path == NULL ? "" : path);
 	return key;
@@ -312,7 +311,9 @@ check_origin(description *d, const flow_descriptor *origin, const char *place)
 		return 1;
 	if (origin == NULL || origin->kind != 0)
 		report(d, place, d->path, "a step takes its records from an input or a step, not from %s%s",
-			   origin == NULL ? "nothing" : gives_records(origin) ? "another application's " : "a descriptor of kind ",
+			   origin == NULL          ? "nothing"
+			   : gives_records(origin) ? "another application's "
+									   : "a descriptor of kind ",
 			   origin == NULL ? "" : kind_name(origin->kind));
 	return 0;
 }

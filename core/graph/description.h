@@ -16,13 +16,13 @@ typedef struct described described;
 struct described {
 	flow_descriptor shown; /* what the plugin sees */
 	description *owner;
-	described *next;  /* in order of creation */
-	setting *group;   /* NULL: nobody reads it (an error was kept) */
+	described *next;     /* in order of creation */
+	setting *group;      /* NULL: nobody reads it (an error was kept) */
 	described **origins; /* steps: inputs and steps, at least one; several are merged */
 	size_t origin_count;
-	described *second; /* steps: the second input, or NULL */
+	described *second;       /* steps: the second input, or NULL */
 	described *first_output; /* not NULL: this one stands for the second output of that step */
-	size_t index;      /* steps: in order of creation */
+	size_t index;            /* steps: in order of creation */
 };
 
 struct description {
@@ -33,7 +33,7 @@ struct description {
 	described *first, *last;
 	described *application;
 	size_t step_count;
-	size_t first_step; /* where its steps begin in the graph */
+	size_t first_step;      /* where its steps begin in the graph */
 	const setting *logical; /* expanders: the effective settings of the logical input */
 	flow_status (*context_init)(void **shared, flow_error *error);
 	void (*context_close)(void *shared);

@@ -127,7 +127,9 @@ application_options_of(config *c, const flow_component *application, const char 
 	const flow_option_set *set =
 		application->option_sets == NULL ? NULL : options_set_of_scope(application->option_sets, "");
 	const flow_option_set *const sets[] = { set, NULL };
-	options_request request = { .sets = set == NULL ? none : sets, .group = group, .path = "application", .name = name };
+	options_request request = {
+		.sets = set == NULL ? none : sets, .group = group, .path = "application", .name = name
+	};
 	if (config_file_count(c) != 0)
 		request.file = config_file(c, 0);
 	return options_resolve(config_arena(c), &request, config_problems(c));
@@ -153,11 +155,9 @@ begin(description *d, config *c, const char *name)
 	const char *origin = arena_copy_text(d->arena, name);
 	if (d->application == NULL || group == NULL || origin == NULL)
 		return 0;
-	*group = (setting){ .kind = SETTING_GROUP,
-						.layer = LAYER_DESCRIPTOR,
-						.origin = origin,
-						.name = "application",
-						.path = d->path };
+	*group = (setting){
+		.kind = SETTING_GROUP, .layer = LAYER_DESCRIPTOR, .origin = origin, .name = "application", .path = d->path
+	};
 	d->application->shown =
 		(flow_descriptor){ FLOW_SIZEOF(flow_descriptor), FLOW_DESCRIBE_APPLICATION, &d->shown, "application" };
 	d->application->owner = d;
@@ -224,10 +224,11 @@ graph_from_plugin(config *c, registry *registered, const char *file)
 	const flow_component *application = application_of(entry, &count);
 	if (count == 1)
 		return graph_from_application(c, registered, application, file);
-	problem *p = problems_add(config_problems(c), NULL, 0, "application",
-							  count == 0 ? "plugin %s has no application; give --plugin-dir its folder to use what it has"
-										 : "plugin %s has several applications; put each into a plugin of its own",
-							  entry->id);
+	problem *p =
+		problems_add(config_problems(c), NULL, 0, "application",
+					 count == 0 ? "plugin %s has no application; give --plugin-dir its folder to use what it has"
+								: "plugin %s has several applications; put each into a plugin of its own",
+					 entry->id);
 	if (p != NULL)
 		p->place = arena_copy_text(config_arena(c), file);
 	return NULL;

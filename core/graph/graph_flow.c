@@ -505,7 +505,8 @@ report_rings(graph_reader *r)
 		if (length == 0)
 			continue;
 		problem_at(r->problems, step->origin_count == 0 ? step->place : step->origins[0].place,
-				   "the step takes its records from itself, through %zu other steps; start it from an input", length - 1);
+				   "the step takes its records from itself, through %zu other steps; start it from an input",
+				   length - 1);
 		graph_origin *origin;
 		for (size_t k = 0; (origin = origin_at(step, k)) != NULL; k++)
 			if (origin->step != GRAPH_NONE && origin->step >= i)

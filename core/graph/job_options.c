@@ -181,8 +181,9 @@ OPTION(input_broadcast, .type = FLOW_OPTION_BOOL, .name = "broadcast", .default_
 	   .doc = "Every task reads all of it.");
 OPTION(input_transformer, .type = FLOW_OPTION_REFERENCE, .name = "transformer", .refers_to = "transformer",
 	   .example = "\"envelope\"",
-	   .doc = "A component that changes its records before anything else sees them: its name, or a group { type = "
-			  "\"envelope\"; ... } with its options. It takes the place of one that its system has; \"none\": neither.");
+	   .doc =
+		   "A component that changes its records before anything else sees them: its name, or a group { type = "
+		   "\"envelope\"; ... } with its options. It takes the place of one that its system has; \"none\": neither.");
 
 static const flow_option *const input_list[] = {
 	&stream_system,
@@ -221,12 +222,14 @@ OPTION(intermediate_system, .type = FLOW_OPTION_REFERENCE, .name = "system", .re
 	   .example = "\"local\"", .doc = "The system that carries it. Without it: the job's default system.");
 OPTION(intermediate_partitions, .type = FLOW_OPTION_INT, .name = "partitions", .minimum = "1", .maximum = "32768",
 	   .example = "8",
-	   .doc = "Its partitions. Without it: as many as the streams that it is joined with, else as the largest input or output.");
+	   .doc = "Its partitions. Without it: as many as the streams that it is joined with, else as the largest input or "
+			  "output.");
 static const flow_option *const intermediate_list[] = {
 	&intermediate_system, &stream_serde, &stream_physical_name, &intermediate_partitions, NULL,
 };
 SET(intermediate_options, "intermediate",
-	"What every intermediate stream has besides its system's own options for outputs. They stand under streams.<name>, where the "
+	"What every intermediate stream has besides its system's own options for outputs. They stand under streams.<name>, "
+	"where the "
 	"name is that of the job, '-' and the operator's: `flowd plan` prints it.",
 	intermediate_list);
 
@@ -241,9 +244,10 @@ SET(table_options, "table", "What every table has besides its type's own options
 OPTION(step_name, .type = FLOW_OPTION_STRING, .name = "name", .example = "\"counts\"",
 	   .doc = "Name of the step, unique among steps and inputs. A step that keeps state must have one: its state is "
 			  "kept under it.");
-OPTION(step_from, .type = FLOW_OPTION_LIST, .element = FLOW_OPTION_REFERENCE, .flags = FLOW_OPTION_OR_ONE, .name = "from",
-	   .refers_to = "input", .example = "\"flights\"",
-	   .doc = "The input or the named step whose records it takes; of several, in a list, the records come as one stream, as they "
+OPTION(step_from, .type = FLOW_OPTION_LIST, .element = FLOW_OPTION_REFERENCE, .flags = FLOW_OPTION_OR_ONE,
+	   .name = "from", .refers_to = "input", .example = "\"flights\"",
+	   .doc = "The input or the named step whose records it takes; of several, in a list, the records come as one "
+			  "stream, as they "
 			  "arrive. `NAME.second` is the second output of a step. Without it: the step before.");
 OPTION(step_connect, .type = FLOW_OPTION_REFERENCE, .name = "connect", .refers_to = "input", .example = "\"rates\"",
 	   .doc = "The second input of a function that takes two, named as in `from`.");
@@ -265,7 +269,7 @@ OPTION(step_late_records, .type = FLOW_OPTION_ENUM, .name = "late_records", .cho
 			  "dead letters where there are any, and else skips it.");
 
 static const flow_option *const step_list[] = {
-	&step_name,   &step_from,   &step_connect,   &step_to,            &step_key_by,       &step_shuffle,
+	&step_name,   &step_from,      &step_connect,       &step_to,           &step_key_by, &step_shuffle,
 	&step_global, &step_broadcast, &step_record_errors, &step_late_records, NULL,
 };
 SET(step_options, "step",
@@ -279,6 +283,6 @@ SET(operator_options, "operator",
 	"What every named step has under operators.<name> besides its function's own options.", operator_list);
 
 const flow_option_set *const host_option_sets[] = {
-	&application_options, &job_options,  &system_options,   &input_options, &output_options,
-	&intermediate_options, &table_options, &step_options,  &operator_options, NULL,
+	&application_options,  &job_options,   &system_options, &input_options,    &output_options,
+	&intermediate_options, &table_options, &step_options,   &operator_options, NULL,
 };

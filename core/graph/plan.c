@@ -113,8 +113,13 @@ plan_create(config *c, registry *r, graph *g, uint32_t flags)
 		arena_destroy(a);
 		return NULL;
 	}
-	*made = (plan){ .arena = a, .folder = g->folder, .instance = "", .dead_letters = PLAN_NONE, .config = c,
-					.context_init = g->context_init, .context_close = g->context_close };
+	*made = (plan){ .arena = a,
+					.folder = g->folder,
+					.instance = "",
+					.dead_letters = PLAN_NONE,
+					.config = c,
+					.context_init = g->context_init,
+					.context_close = g->context_close };
 	planner p = { .plan = made,
 				  .arena = a,
 				  .config = c,

@@ -97,7 +97,7 @@ typedef struct plan_stream {
 typedef struct plan_intermediate {
 	const char *id; /* job and operator: settings stand under streams.<id> */
 	const char *physical_name;
-	const char *system; /* NULL: there is no default system */
+	const char *system;    /* NULL: there is no default system */
 	uint32_t partitioning; /* EDGE_* */
 	uint32_t from;         /* operator */
 	int32_t partitions;
@@ -224,7 +224,8 @@ typedef struct plan {
 
 /* How much the planner may look at. */
 #define PLAN_OFFLINE 1u /* nothing outside of this process beyond reading configured local files' headers */
-#define PLAN_TRIAL 2u   /* for a run that leaves the job alone: it gets an instance of its own, so that it touches nothing of the job's */
+#define PLAN_TRIAL                                                                                                     \
+	2u /* for a run that leaves the job alone: it gets an instance of its own, so that it touches nothing of the job's */
 
 /* Plans the application of a loaded configuration. All problems are collected in the configuration's list; NULL when
  * there are errors (or there is no application). Offline it is also NULL, with a warning and no error, when the types

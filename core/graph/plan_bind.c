@@ -46,8 +46,12 @@ planner_add_link(planner *p, const plan_cursor *from, uint32_t to, uint32_t inpu
 		return;
 	p->nodes[from->node]->output_count++;
 	p->nodes[to]->input_link = p->link_count;
-	p->links[p->link_count++] =
-		(plan_link){ .from = from->node, .output = from->output, .to = to, .input = input, .partitioning = from->partitioning, .place = place };
+	p->links[p->link_count++] = (plan_link){ .from = from->node,
+											 .output = from->output,
+											 .to = to,
+											 .input = input,
+											 .partitioning = from->partitioning,
+											 .place = place };
 }
 
 /* --- partitioning
@@ -60,9 +64,10 @@ bind_partition(planner *p, plan_step *step, plan_cursor *at)
 	if (word == NULL)
 		return 1;
 	if (at->kind == FLOW_STREAM_BROADCAST) {
-		problem_in(p->problems, step->step->place, word,
-				   "%s is broadcast, and a broadcast stream cannot be partitioned again; partition what is in front of it",
-				   planner_origin_name(p, &step->step->origins[0]));
+		problem_in(
+			p->problems, step->step->place, word,
+			"%s is broadcast, and a broadcast stream cannot be partitioned again; partition what is in front of it",
+			planner_origin_name(p, &step->step->origins[0]));
 		return 0;
 	}
 	if (strcmp(word, "global") == 0 && at->kind == FLOW_STREAM_GLOBAL) {
@@ -160,8 +165,8 @@ function_title(planner *p, const plan_step *step)
 
 /* What leaves the function by one of its outputs. */
 static void
-settle_output(planner *p, uint32_t number, const flow_function_plan *function, const plan_cursor *inputs, uint32_t output,
-			  plan_cursor *out)
+settle_output(planner *p, uint32_t number, const flow_function_plan *function, const plan_cursor *inputs,
+			  uint32_t output, plan_cursor *out)
 {
 	const plan_cursor *input = &inputs[0]; /* of two it is never the broadcast one, and both have the same keys */
 	int keyed = input->kind == FLOW_STREAM_KEYED && function->keeps_key;
@@ -172,10 +177,11 @@ settle_output(planner *p, uint32_t number, const flow_function_plan *function, c
 		.node = number,
 		.output = output,
 		.partitioning = EDGE_FORWARD,
-		.kind = keyed								? FLOW_STREAM_KEYED
+		.kind = keyed                               ? FLOW_STREAM_KEYED
 				: input->kind == FLOW_STREAM_GLOBAL ? FLOW_STREAM_GLOBAL
 													: FLOW_STREAM_NON_KEYED,
-		.schema = function->outputs[output] == NULL ? NULL : planner_own_schema(p, schema_retain(function->outputs[output])),
+		.schema =
+			function->outputs[output] == NULL ? NULL : planner_own_schema(p, schema_retain(function->outputs[output])),
 		.key_schema = key_schema,
 		.key_text = keyed ? input->key_text : NULL,
 	};
@@ -247,10 +253,11 @@ check_inputs(planner *p, const plan_step *step, plan_cursor inputs[2], uint32_t 
 		return planner_check_pair(p, step, &inputs[0], &inputs[1]);
 	if (inputs[0].kind != FLOW_STREAM_BROADCAST)
 		return 1;
-	problem_at(p->problems, written->place,
-			   "a broadcast stream can only be one side of a function with two inputs; '%s' has one: %s is broadcast, so "
-			   "connect it to another stream",
-			   written->function, planner_origin_name(p, &written->origins[0]));
+	problem_at(
+		p->problems, written->place,
+		"a broadcast stream can only be one side of a function with two inputs; '%s' has one: %s is broadcast, so "
+		"connect it to another stream",
+		written->function, planner_origin_name(p, &written->origins[0]));
 	return 0;
 }
 
@@ -262,7 +269,8 @@ second_cursor(planner *p, plan_step *step, plan_cursor inputs[2])
 	if (step->step->second == NULL)
 		return STEP_BOUND;
 	uint32_t state = planner_second_input(p, step, &inputs[1]);
-	step->swapped = state == STEP_BOUND && inputs[0].kind == FLOW_STREAM_BROADCAST && inputs[1].kind != FLOW_STREAM_BROADCAST;
+	step->swapped =
+		state == STEP_BOUND && inputs[0].kind == FLOW_STREAM_BROADCAST && inputs[1].kind != FLOW_STREAM_BROADCAST;
 	if (step->swapped) {
 		plan_cursor first = inputs[0];
 		inputs[0] = inputs[1];
@@ -277,7 +285,8 @@ bind_function(planner *p, plan_step *step, plan_cursor *at)
 	step->out[0] = *at;
 	step->out[1] = (plan_cursor){ .node = PLAN_NONE };
 	if (step->step->function == NULL && step->step->second != NULL) {
-		problem_at(p->problems, step->step->second->place, "the step has a second input, but no function that takes it");
+		problem_at(p->problems, step->step->second->place,
+				   "the step has a second input, but no function that takes it");
 		return STEP_FAILED;
 	}
 	if (step->step->function == NULL)

@@ -10,7 +10,7 @@
 /* What became of one logical input. */
 typedef struct expansion {
 	graph_stream *logical;
-	size_t index; /* in the graph's streams, before they are replaced */
+	size_t index;           /* in the graph's streams, before they are replaced */
 	description *described; /* NULL: it failed, reported */
 	graph_stream **inputs;  /* those that are new in the graph */
 	size_t input_count;
@@ -22,7 +22,8 @@ static const setting *
 system_of(planner *p, const graph_stream *stream)
 {
 	const setting *system = setting_child(config_effective(p->config, "streams", stream->id), "system");
-	return system != NULL && system->kind == SETTING_STRING ? config_effective(p->config, "systems", system->text) : NULL;
+	return system != NULL && system->kind == SETTING_STRING ? config_effective(p->config, "systems", system->text)
+															: NULL;
 }
 
 /* The component of an expanding system; NULL: none, or one that is reported with the systems. */
@@ -49,9 +50,9 @@ chain_text(planner *p, const graph_stream *stream, const char *system)
 	for (; stream != NULL && chain != NULL && places != NULL; stream = stream->logical) {
 		const setting *place = config_effective(p->config, "systems", stream->system);
 		chain = planner_owned_format(p, "%s -> %s", stream->system, chain);
-		places = planner_owned_format(p, "%s: %s%s%s", stream->system,
-									  place == NULL ? "?" : setting_place(p->arena, place),
-									  places[0] == '\0' ? "" : ", ", places);
+		places =
+			planner_owned_format(p, "%s: %s%s%s", stream->system, place == NULL ? "?" : setting_place(p->arena, place),
+								 places[0] == '\0' ? "" : ", ", places);
 		if (strcmp(stream->system, system) == 0)
 			break;
 	}
@@ -68,8 +69,8 @@ comes_back(planner *p, const graph_stream *stream, const char *system)
 	for (const graph_stream *before = stream->logical; before != NULL; before = before->logical) {
 		if (strcmp(before->system, system) != 0)
 			continue;
-		problem_at(p->problems, first->place, "system '%s' expands input '%s' into one of its own: %s", system, first->id,
-				   chain_text(p, stream->logical, system));
+		problem_at(p->problems, first->place, "system '%s' expands input '%s' into one of its own: %s", system,
+				   first->id, chain_text(p, stream->logical, system));
 		return 1;
 	}
 	return 0;
@@ -133,8 +134,7 @@ call_expander(planner *p, const graph_stream *stream, const flow_component *comp
 				   error_message(&error));
 	error_clear(&error);
 	made->result = status != FLOW_OK ? NULL : description_find(d, result);
-	int useful = made->result != NULL &&
-				 (result->kind == FLOW_DESCRIBE_INPUT || result->kind == FLOW_DESCRIBE_STEP);
+	int useful = made->result != NULL && (result->kind == FLOW_DESCRIBE_INPUT || result->kind == FLOW_DESCRIBE_STEP);
 	if (status == FLOW_OK && !useful)
 		problem_at(p->problems, stream->place,
 				   "plugin error: expander '%s' does not say which input or step stands for input '%s'", expander->id,
@@ -175,10 +175,9 @@ add_inputs(planner *p, graph_reader *r, const expansion *all, expansion *made)
 		graph_stream *stream = reader_allocate(r, sizeof(*stream));
 		if (stream == NULL)
 			return;
-		*stream = (graph_stream){ .id = one->shown.name,
-								  .direction = FLOW_DIRECTION_INPUT,
-								  .place = one->group,
-								  .logical = made->logical };
+		*stream = (graph_stream){
+			.id = one->shown.name, .direction = FLOW_DIRECTION_INPUT, .place = one->group, .logical = made->logical
+		};
 		made->inputs[made->input_count++] = stream;
 	}
 }

@@ -46,20 +46,23 @@ check_state(planner *p, const plan_step *step, const flow_state_declaration *sta
 	}
 	if (!may_redistribute(state->redistribution, inputs, count, &why)) {
 		problem_at(p->problems, place, "'%s' keeps %s, '%s', and %s is %s: %s", id,
-				   state->redistribution == FLOW_REDISTRIBUTE_NONE ? "state for each key" : "the same state in all tasks",
+				   state->redistribution == FLOW_REDISTRIBUTE_NONE ? "state for each key"
+																   : "the same state in all tasks",
 				   state->name, planner_origin_name(p, &step->step->origins[0]), stream_kind_name(inputs[0].kind), why);
 		return 0;
 	}
 	if (identical != (state->kind == FLOW_STATE_BROADCAST)) {
-		problem_at(p->problems, place,
-				   "plugin error: state '%s' of '%s' is %s; state that is the same in all tasks is broadcast state, and only "
-				   "that",
-				   state->name, id, identical ? "declared identical" : "broadcast state without identical redistribution");
+		problem_at(
+			p->problems, place,
+			"plugin error: state '%s' of '%s' is %s; state that is the same in all tasks is broadcast state, and only "
+			"that",
+			state->name, id, identical ? "declared identical" : "broadcast state without identical redistribution");
 		return 0;
 	}
 	if (state->redistribution != FLOW_REDISTRIBUTE_NONE && !identical && state->kind != FLOW_STATE_LIST) {
-		problem_at(p->problems, place, "plugin error: state '%s' of '%s' is redistributed by %s, which only lists can be",
-				   state->name, id, redistribution_name(state->redistribution));
+		problem_at(p->problems, place,
+				   "plugin error: state '%s' of '%s' is redistributed by %s, which only lists can be", state->name, id,
+				   redistribution_name(state->redistribution));
 		return 0;
 	}
 	return 1;
@@ -80,16 +83,19 @@ check_states(planner *p, const plan_step *step, const flow_function_plan *functi
 	}
 	for (size_t i = 0; states != NULL && states[i] != NULL; i++)
 		good &= check_state(p, step, states[i], inputs, count);
-	if (!good || function->uses_timers == 0 || inputs[0].kind == FLOW_STREAM_KEYED || inputs[0].kind == FLOW_STREAM_GLOBAL)
+	if (!good || function->uses_timers == 0 || inputs[0].kind == FLOW_STREAM_KEYED ||
+		inputs[0].kind == FLOW_STREAM_GLOBAL)
 		return good;
-	problem_at(p->problems, place, "'%s' sets timers for each key, and %s is %s: put key_by = \"...\" (or global = true) in "
-			   "front of it", step->step->function, planner_origin_name(p, &step->step->origins[0]),
-			   stream_kind_name(inputs[0].kind));
+	problem_at(p->problems, place,
+			   "'%s' sets timers for each key, and %s is %s: put key_by = \"...\" (or global = true) in "
+			   "front of it",
+			   step->step->function, planner_origin_name(p, &step->step->origins[0]), stream_kind_name(inputs[0].kind));
 	return 0;
 }
 
 static int
-check_shape(planner *p, const plan_step *step, const flow_function_plan *function, const plan_cursor *inputs, uint32_t count)
+check_shape(planner *p, const plan_step *step, const flow_function_plan *function, const plan_cursor *inputs,
+			uint32_t count)
 {
 	const setting *place = step->step->place;
 	const char *id = step->step->function;
@@ -133,9 +139,9 @@ check_outputs(planner *p, const plan_step *step, const flow_function_plan *funct
 		problem_at(p->problems, place, "plugin error: '%s' describes its second output, but not its first", id);
 		return 0;
 	}
-	if (function->outputs[1] != NULL &&
-		(function->output_keys[0] != NULL) != (function->output_keys[1] != NULL)) {
-		problem_at(p->problems, place, "plugin error: '%s' gives keys to one of its two outputs; both have keys, or none", id);
+	if (function->outputs[1] != NULL && (function->output_keys[0] != NULL) != (function->output_keys[1] != NULL)) {
+		problem_at(p->problems, place,
+				   "plugin error: '%s' gives keys to one of its two outputs; both have keys, or none", id);
 		return 0;
 	}
 	return 1;

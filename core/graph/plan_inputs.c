@@ -111,7 +111,8 @@ check_distinct(planner *p, const plan_step *step, size_t index)
 	for (size_t i = 0; i < index; i++) {
 		if (!same_origin(&origins[i], &origins[index]))
 			continue;
-		problem_at(p->problems, origins[index].place, "%s is merged with itself", planner_origin_name(p, &origins[index]));
+		problem_at(p->problems, origins[index].place, "%s is merged with itself",
+				   planner_origin_name(p, &origins[index]));
 		return 0;
 	}
 	return 1;
@@ -209,10 +210,12 @@ static const char *
 refusal(uint32_t a, uint32_t b)
 {
 	if (a == b)
-		return a == FLOW_STREAM_BROADCAST ? "two broadcast streams would do the same work in every task; broadcast one of them"
-										  : NULL;
+		return a == FLOW_STREAM_BROADCAST
+				   ? "two broadcast streams would do the same work in every task; broadcast one of them"
+				   : NULL;
 	if (a == FLOW_STREAM_GLOBAL || b == FLOW_STREAM_GLOBAL)
-		return "a global stream runs in one task and goes with another global stream only; put global = true in front of "
+		return "a global stream runs in one task and goes with another global stream only; put global = true in front "
+			   "of "
 			   "both, or partition the global one like the other";
 	if (a == FLOW_STREAM_BROADCAST || b == FLOW_STREAM_BROADCAST)
 		return NULL;
@@ -226,13 +229,14 @@ planner_check_pair(planner *p, const plan_step *step, const plan_cursor *first, 
 	const char *a = planner_origin_name(p, step->swapped ? written->second : &written->origins[0]);
 	const char *b = planner_origin_name(p, step->swapped ? &written->origins[0] : written->second);
 	if (same_origin(&written->origins[0], written->second) && written->origin_count == 1) {
-		problem_at(p->problems, written->second->place, "%s is connected with itself; read the input twice under two ids", a);
+		problem_at(p->problems, written->second->place,
+				   "%s is connected with itself; read the input twice under two ids", a);
 		return 0;
 	}
 	const char *why = refusal(first->kind, second->kind);
 	if (why != NULL) {
-		problem_at(p->problems, written->second->place, "%s is %s and %s is %s: %s", a, stream_kind_name(first->kind), b,
-				   stream_kind_name(second->kind), why);
+		problem_at(p->problems, written->second->place, "%s is %s and %s is %s: %s", a, stream_kind_name(first->kind),
+				   b, stream_kind_name(second->kind), why);
 		return 0;
 	}
 	if (first->kind != FLOW_STREAM_KEYED || second->kind != FLOW_STREAM_KEYED ||

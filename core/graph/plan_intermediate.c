@@ -51,7 +51,8 @@ is_intermediate(const plan *pl, const plan_edge *edge)
 {
 	const plan_operator *from = &pl->operators[edge->from];
 	return edge->partitioning != EDGE_FORWARD &&
-		   !(edge->partitioning == EDGE_BROADCAST && from->kind == OPERATOR_SOURCE && pl->streams[from->stream].broadcast);
+		   !(edge->partitioning == EDGE_BROADCAST && from->kind == OPERATOR_SOURCE &&
+			 pl->streams[from->stream].broadcast);
 }
 
 static void
@@ -115,10 +116,11 @@ check_default_serde(planner *p, const plan_intermediate *stream, const setting *
 	if (serde == NULL || serde->layer == LAYER_DEFAULT || setting_child(serde, "key") != NULL ||
 		setting_child(config_effective(p->config, "streams", stream->id), "serde") != NULL)
 		return;
-	problem_at(p->problems, serde,
-			   "system '%s' carries the intermediate stream '%s', whose records have keys: serde: { key = \"...\"; value = "
-			   "\"...\"; }",
-			   system->name, stream->id);
+	problem_at(
+		p->problems, serde,
+		"system '%s' carries the intermediate stream '%s', whose records have keys: serde: { key = \"...\"; value = "
+		"\"...\"; }",
+		system->name, stream->id);
 }
 
 static void
@@ -131,8 +133,8 @@ read_settings(planner *p, plan_intermediate *stream, const setting *system, cons
 		check_default_serde(p, stream, system);
 	}
 	const setting *group = config_effective(p->config, "streams", stream->id);
-	const flow_options *options = planner_resolve(p, &intermediate_options, component, "output", group, stream->place,
-												  stream->id, ignore);
+	const flow_options *options =
+		planner_resolve(p, &intermediate_options, component, "output", group, stream->place, stream->id, ignore);
 	if (options == NULL)
 		return;
 	flow_slice name = flow_option_text(options, "system"), physical = flow_option_text(options, "physical_name");
@@ -171,9 +173,9 @@ root_text(const agreement *a, uint32_t number)
 	const plan *pl = a->p->plan;
 	uint32_t set = set_of(a, number), from = a->roots[set].counted;
 	int input = number < a->stream_count;
-	const char *name = planner_owned_format(a->p, "%s '%s' with %d partitions", input ? "input" : "intermediate stream",
-											input ? pl->streams[number].id : pl->intermediates[number - a->stream_count].id,
-											a->roots[set].count);
+	const char *name = planner_owned_format(
+		a->p, "%s '%s' with %d partitions", input ? "input" : "intermediate stream",
+		input ? pl->streams[number].id : pl->intermediates[number - a->stream_count].id, a->roots[set].count);
 	if (from == number)
 		return name;
 	input = from < a->stream_count;
@@ -189,10 +191,10 @@ unite(agreement *a, uint32_t one, uint32_t other, const char *joins, const setti
 	int32_t count_first = a->roots[first].count, count_second = a->roots[second].count;
 	if (first == second)
 		return 1;
-	if (count_first != FLOW_PARTITIONS_UNKNOWN && count_second != FLOW_PARTITIONS_UNKNOWN && count_first != count_second) {
-		problem_at(a->p->problems, place,
-				   "%s %s and %s; the counts must be equal: put key_by in front of both", joins, root_text(a, one),
-				   root_text(a, other));
+	if (count_first != FLOW_PARTITIONS_UNKNOWN && count_second != FLOW_PARTITIONS_UNKNOWN &&
+		count_first != count_second) {
+		problem_at(a->p->problems, place, "%s %s and %s; the counts must be equal: put key_by in front of both", joins,
+				   root_text(a, one), root_text(a, other));
 		return 0;
 	}
 	a->roots[second].parent = first;
@@ -254,7 +256,8 @@ agree_on_table(agreement *a, const plan_table *table)
 	uint32_t set = PLAN_NONE;
 	for (uint32_t i = 0; i < pl->operator_count && joins != NULL; i++) {
 		const plan_operator *o = &pl->operators[i];
-		if ((names_table(o->function.writes_tables, table->name) || names_table(o->function.reads_tables, table->name)) &&
+		if ((names_table(o->function.writes_tables, table->name) ||
+			 names_table(o->function.reads_tables, table->name)) &&
 			!unite_behind(a, i, &set, joins, o->place))
 			return;
 	}

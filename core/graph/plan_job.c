@@ -89,8 +89,7 @@ static void
 report_unknown_names(planner *p)
 {
 	const graph *g = p->graph;
-	const char **names =
-		planner_allocate(p, (g->stream_count + g->logical_count + g->step_count + 1) * sizeof(*names));
+	const char **names = planner_allocate(p, (g->stream_count + g->logical_count + g->step_count + 1) * sizeof(*names));
 	if (names == NULL)
 		return;
 	size_t count = 0;

@@ -132,9 +132,10 @@ plan_bind_key(planner *p, plan_step *step, plan_cursor *at)
 	if (s == NULL)
 		return 1;
 	if (at->kind == FLOW_STREAM_BROADCAST) {
-		problem_at(p->problems, s,
-				   "%s is broadcast, and a broadcast stream cannot be partitioned again; partition what is in front of it",
-				   planner_origin_name(p, &step->step->origins[0]));
+		problem_at(
+			p->problems, s,
+			"%s is broadcast, and a broadcast stream cannot be partitioned again; partition what is in front of it",
+			planner_origin_name(p, &step->step->origins[0]));
 		return 0;
 	}
 	size_t count = s->kind == SETTING_STRING ? 1 : s->child_count;
@@ -254,8 +255,8 @@ place_of_text(const setting *s, const char *text)
 }
 
 static uint32_t
-event_time_node(planner *p, const plan_step *step, size_t owner, const flow_function_plan *function, flow_expression *time,
-				const setting *place)
+event_time_node(planner *p, const plan_step *step, size_t owner, const flow_function_plan *function,
+				flow_expression *time, const setting *place)
 {
 	uint32_t number = planner_add_node(p, OPERATOR_EVENT_TIME, owner, 0, place);
 	if (number == PLAN_NONE)
@@ -360,7 +361,8 @@ time_merged_streams(planner *p, const plan_step *step, uint32_t merge, const flo
 }
 
 int
-plan_bind_event_time(planner *p, plan_step *step, plan_cursor *inputs, uint32_t count, const flow_function_plan *function)
+plan_bind_event_time(planner *p, plan_step *step, plan_cursor *inputs, uint32_t count,
+					 const flow_function_plan *function)
 {
 	const setting *place = step->step->place;
 	plan_cursor *at = &inputs[0];

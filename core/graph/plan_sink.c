@@ -93,10 +93,11 @@ plan_bind_sink(planner *p, plan_step *step, const plan_cursor *at)
 		return 0;
 	}
 	if (at->kind == FLOW_STREAM_BROADCAST) {
-		problem_at(p->problems, written->to_place,
-				   "%s is broadcast, and a broadcast stream cannot be written: each record would be written by every task; "
-				   "write what is in front of it",
-				   planner_origin_name(p, &written->origins[0]));
+		problem_at(
+			p->problems, written->to_place,
+			"%s is broadcast, and a broadcast stream cannot be written: each record would be written by every task; "
+			"write what is in front of it",
+			planner_origin_name(p, &written->origins[0]));
 		return 0;
 	}
 	if (p->dead_letters != NULL && index == p->dead_letter_stream) {

@@ -51,11 +51,12 @@ plan_transform(planner *p, plan_stream *stream, const setting *group)
 	bound->ops = component->ops;
 	const flow_schema *schema = NULL;
 	flow_error error = { 0 };
-	flow_status status = bound->ops->bind(p->host, options, stream->schema, stream->key_schema, &schema, &bound->binding, &error);
+	flow_status status =
+		bound->ops->bind(p->host, options, stream->schema, stream->key_schema, &schema, &bound->binding, &error);
 	if (status != FLOW_OK || schema == NULL) {
 		const setting *at = s == NULL || error.option == NULL ? s : setting_child(s, error.option);
-		problem_at(p->problems, at == NULL ? stream->place : at, "input '%s': transformer '%s': %s", stream->id, component->id,
-				   status != FLOW_OK ? error_message(&error) : "it does not say what its results are");
+		problem_at(p->problems, at == NULL ? stream->place : at, "input '%s': transformer '%s': %s", stream->id,
+				   component->id, status != FLOW_OK ? error_message(&error) : "it does not say what its results are");
 		error_clear(&error);
 		return 0;
 	}

@@ -6,8 +6,8 @@
 const char *
 operator_kind_name(uint32_t kind)
 {
-	static const char *const words[] = { NULL, "source", "sink", "function", "key_by", "event_time",
-										 "dead_letters", "merge", "transformer" };
+	static const char *const words[] = { NULL,         "source",       "sink",  "function",   "key_by",
+										 "event_time", "dead_letters", "merge", "transformer" };
 	return WORD(words, kind);
 }
 

@@ -28,7 +28,7 @@ typedef struct plan_node {
 } plan_node;
 
 typedef struct plan_link {
-	uint32_t from, to; /* nodes */
+	uint32_t from, to;      /* nodes */
 	uint32_t output, input; /* of them: 0 or 1 */
 	uint32_t partitioning;
 	const setting *place;
@@ -145,7 +145,7 @@ int planner_refuse_foreign_serde(planner *p, const setting *s);
 int plan_transform(planner *p, plan_stream *stream, const setting *group);
 /* The node that applies it. */
 uint32_t plan_transformer_node(planner *p, const plan_stream *stream, const plan_cursor *source);
-void plan_tables(planner *p);    /* plan_tables.c */
+void plan_tables(planner *p); /* plan_tables.c */
 /* First bytes of an input, at most 64 KiB, into the plan's arena (plan_sample.c). */
 flow_status plan_sample(planner *p, const plan_stream *stream, flow_slice *sample, flow_error *error);
 
@@ -161,7 +161,8 @@ void plan_bind(planner *p);           /* plan_bind.c: steps to nodes and links *
 void plan_report_waiting(planner *p); /* plan_tables.c: steps that wait for tables which nobody writes */
 int plan_bind_key(planner *p, plan_step *step, plan_cursor *at); /* plan_key.c */
 /* `inputs`: where the function's `count` inputs come from. */
-int plan_bind_event_time(planner *p, plan_step *step, plan_cursor *inputs, uint32_t count, const flow_function_plan *function);
+int plan_bind_event_time(planner *p, plan_step *step, plan_cursor *inputs, uint32_t count,
+						 const flow_function_plan *function);
 int plan_bind_sink(planner *p, plan_step *step, const plan_cursor *at); /* plan_sink.c */
 void plan_bind_dead_letters(planner *p);
 
@@ -178,10 +179,10 @@ uint32_t planner_input_ends(const planner *p, const plan_step *step, uint32_t in
 /* "input 'flights'", "step 'delayed' (late.conf:12)": for messages. */
 const char *planner_origin_name(planner *p, const graph_origin *origin);
 /* plan_function.c: what a function says about itself in bind is not believed unseen. 0: reported. */
-int plan_check_function(planner *p, const plan_step *step, const flow_function_plan *function, const plan_cursor *inputs,
-						uint32_t count);
+int plan_check_function(planner *p, const plan_step *step, const flow_function_plan *function,
+						const plan_cursor *inputs, uint32_t count);
 
-void plan_order(planner *p);      /* plan_order.c: nodes to operators and edges, with names */
+void plan_order(planner *p);         /* plan_order.c: nodes to operators and edges, with names */
 void plan_intermediates(planner *p); /* plan_intermediate.c: streams between operators, counts of partitions */
 /* Whether a stream of that name may turn out to be an intermediate one. */
 int planner_may_be_intermediate(const planner *p, const char *id);

@@ -23,7 +23,8 @@ run_check(arguments *given)
 	session s;
 	int exit_code = session_open(&s, given);
 	if (exit_code == EXIT_DONE) {
-		if (session_load(&s, given, FILES_MOST) == EXIT_DONE || (s.config != NULL && config_root(s.config, "application") != NULL))
+		if (session_load(&s, given, FILES_MOST) == EXIT_DONE ||
+			(s.config != NULL && config_root(s.config, "application") != NULL))
 			session_plan(&s, PLAN_OFFLINE);
 		if (s.config != NULL)
 			problems_warn(s.problems, transfers_report_idle(s.config));
@@ -62,21 +63,21 @@ run_plan(arguments *given)
 static const char *
 layer_name(uint8_t layer)
 {
-	static const char *const names[] = { "",     "option default", "system default", "configuration file", "descriptor",
-		                                 "planner", "jobs",        "--set" };
+	static const char *const names[] = { "",           "option default", "system default", "configuration file",
+										 "descriptor", "planner",        "jobs",           "--set" };
 	return layer < sizeof(names) / sizeof(names[0]) ? names[layer] : "";
 }
 
 static json_t *
 explanation_json(arena *a, const setting *found)
 {
-	json_t *json = json_pack("{s:s, s:s, s:s}", "value", setting_print(a, found), "layer", layer_name(found->layer), "origin",
-	                         found->origin == NULL ? "" : found->origin);
+	json_t *json = json_pack("{s:s, s:s, s:s}", "value", setting_print(a, found), "layer", layer_name(found->layer),
+							 "origin", found->origin == NULL ? "" : found->origin);
 	json_t *overrode = json_array();
 	for (const setting *lower = found->overrode; lower != NULL; lower = lower->overrode)
 		json_array_append_new(overrode, json_pack("{s:s, s:s, s:s}", "value", setting_print(a, lower), "layer",
-		                                          layer_name(lower->layer), "origin",
-		                                          lower->origin == NULL ? "" : lower->origin));
+												  layer_name(lower->layer), "origin",
+												  lower->origin == NULL ? "" : lower->origin));
 	json_object_set_new(json, "overrode", overrode);
 	return json;
 }
@@ -85,10 +86,10 @@ static void
 print_explanation(arena *a, const char *key, const setting *found)
 {
 	printf("%s = %s\n  from %s, %s\n", key, setting_print(a, found), layer_name(found->layer),
-	       found->origin == NULL ? "" : found->origin);
+		   found->origin == NULL ? "" : found->origin);
 	for (const setting *lower = found->overrode; lower != NULL; lower = lower->overrode)
 		printf("  overrode %s from %s, %s\n", setting_print(a, lower), layer_name(lower->layer),
-		       lower->origin == NULL ? "" : lower->origin);
+			   lower->origin == NULL ? "" : lower->origin);
 }
 
 static int
@@ -135,7 +136,7 @@ const command check_command = {
 	.most = FILES_MOST,
 	.summary = "Say everything that is wrong with a configuration file.",
 	.doc = "Opens nothing outside of this process. Each line: file:line: path: what is wrong, did you mean ...\n"
-	       "One of the files may be an application plugin (NAME.so); the others configure it.",
+		   "One of the files may be an application plugin (NAME.so); the others configure it.",
 	.options = check_options,
 	.run = run_check,
 };

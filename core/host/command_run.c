@@ -44,7 +44,7 @@ static const char *
 default_state_directory(const plan *p, arena *a)
 {
 	return p->instance[0] == '\0' ? arena_format(a, "state/%s", p->job)
-	                              : arena_format(a, "state/%s-%s", p->job, p->instance);
+								  : arena_format(a, "state/%s-%s", p->job, p->instance);
 }
 
 static void
@@ -71,7 +71,7 @@ run_to_end(session *s, arguments *given, runtime *run)
 	running = run;
 	catch_signals(on_stop_signal);
 	progress *p = progress_start(run, s->plan, arguments_value(given, "status-file"),
-	                             arguments_value(given, "json") != NULL || log_level() < FLOW_LOG_INFO);
+								 arguments_value(given, "json") != NULL || log_level() < FLOW_LOG_INFO);
 	flow_status status = runtime_run(run, &outcome, &error);
 	progress_stop(p);
 	running = NULL; /* signals are of no effect from here on: what is left is to say how it ended */
@@ -150,19 +150,23 @@ run_run(arguments *given)
 
 static const command_option option_set = { "set", "KEY=VALUE", "Override a key; may be given several times.", NULL };
 static const command_option option_state_dir = { "state-dir", "FOLDER",
-	                                             "Where checkpoints are kept (default: state/JOB).", NULL };
+												 "Where checkpoints are kept (default: state/JOB).", NULL };
 static const command_option option_fresh = { "fresh", NULL, "Discard the state and start from the beginning.", NULL };
 static const command_option option_drop_state = { "drop-state", "NAME",
-	                                              "Discard the state of one operator that no longer fits the plan.", NULL };
-static const command_option option_limit = { "limit", "N", "Read N records of each input, with throwaway state; outputs are written.", NULL };
+												  "Discard the state of one operator that no longer fits the plan.",
+												  NULL };
+static const command_option option_limit = { "limit", "N",
+											 "Read N records of each input, with throwaway state; outputs are written.",
+											 NULL };
 static const command_option option_dry_sink = { "dry-sink", NULL, "Write nothing, with throwaway state.", NULL };
-static const command_option option_status_file = { "status-file", "FILE", "Keep a file with the run's figures, as JSON.", NULL };
+static const command_option option_status_file = { "status-file", "FILE",
+												   "Keep a file with the run's figures, as JSON.", NULL };
 static const command_option option_check_plugins = {
 	"check-plugins", NULL, "Watch that plugins keep the ABI's rules (threads, lifetimes, order of calls); slower.", NULL
 };
-static const command_option *const run_options[] = { &option_set,   &option_state_dir, &option_fresh,       &option_drop_state,
-	                                                 &option_limit, &option_dry_sink,  &option_status_file, &option_check_plugins,
-	                                                 NULL };
+static const command_option *const run_options[] = { &option_set,         &option_state_dir,     &option_fresh,
+													 &option_drop_state,  &option_limit,         &option_dry_sink,
+													 &option_status_file, &option_check_plugins, NULL };
 
 const command run_command = {
 	.name = "run",
@@ -171,8 +175,9 @@ const command run_command = {
 	.most = FILES_MOST,
 	.summary = "Run the application of a configuration file.",
 	.doc = "Later files override earlier ones; one of them may be an application plugin (NAME.so).\n"
-	       "An interrupted run goes on where its last checkpoint is; a finished one starts anew.\n"
-	       "SIGINT or SIGTERM: what is under way is finished, a checkpoint is made, and the run ends; a second one ends it at once.",
+		   "An interrupted run goes on where its last checkpoint is; a finished one starts anew.\n"
+		   "SIGINT or SIGTERM: what is under way is finished, a checkpoint is made, and the run ends; a second one "
+		   "ends it at once.",
 	.options = run_options,
 	.run = run_run,
 };

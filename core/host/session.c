@@ -49,7 +49,8 @@ load_operand(session *s, const char *file)
 		s->application = file;
 		return 1;
 	}
-	problem *p = problems_add(s->problems, NULL, 0, "application", "there are two applications: %s and %s", s->application, file);
+	problem *p = problems_add(s->problems, NULL, 0, "application", "there are two applications: %s and %s",
+							  s->application, file);
 	if (p != NULL)
 		p->place = file;
 	return 0;
@@ -82,13 +83,13 @@ int
 session_plan(session *s, uint32_t flags)
 {
 	s->graph = s->application != NULL ? graph_from_plugin(s->config, s->registry, s->application)
-	                                  : graph_from_config(s->config, s->registry);
+									  : graph_from_config(s->config, s->registry);
 	if (s->graph == NULL) {
 		if ((flags & PLAN_OFFLINE) != 0 && has_links(s->config))
 			return EXIT_DONE;
 		if (s->problems->errors == 0)
-			problems_add(s->problems, config_file_count(s->config) == 0 ? NULL : config_file(s->config, 0), 0, "application",
-			             "there is no application in the configuration");
+			problems_add(s->problems, config_file_count(s->config) == 0 ? NULL : config_file(s->config, 0), 0,
+						 "application", "there is no application in the configuration");
 		return EXIT_CONFIGURATION;
 	}
 	s->plan = plan_create(s->config, s->registry, s->graph, flags);

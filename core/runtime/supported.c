@@ -26,8 +26,9 @@ check_systems(const plan *p, problems *list)
 	for (size_t i = 0; i < FLOW_COUNT(names); i++) {
 		const setting *s = setting_child(job, names[i]);
 		if (s != NULL)
-			problem_at(list, s, "checkpoints and state are kept in the state directory; another system can be planned, but not "
-			                    "used yet");
+			problem_at(list, s,
+					   "checkpoints and state are kept in the state directory; another system can be planned, but not "
+					   "used yet");
 	}
 }
 

@@ -10,10 +10,8 @@ static const struct {
 	const char *name;
 	const char *type;
 } parts[PARTS] = {
-	{ "offset", "int64?" },
-	{ "partition", "int64?" },
-	{ "timestamp", "timestamp?" },
-	{ "headers", "list<record(name:string,value:bytes?)>" },
+	{ "offset", "int64?" },        { "partition", "int64?" },
+	{ "timestamp", "timestamp?" }, { "headers", "list<record(name:string,value:bytes?)>" },
 	{ "place", "string" },
 };
 
@@ -60,7 +58,7 @@ no_memory(flow_error *error)
 /* The name of an added field, which must be free. */
 static flow_status
 added_name(const flow_schema *input, uint32_t kept, flow_slice prefix, const char *name, char *buffer, flow_slice *made,
-           flow_error *error)
+		   flow_error *error)
 {
 	uint64_t length = strlen(name);
 	if (prefix.size != 0)
@@ -94,8 +92,8 @@ make_output(struct binding *b, const flow_schema *input, flow_slice prefix, flow
 		types[i - first] = schemas()->parse_type(flow_slice_of(parts[part].type), error);
 		specs[i].schema = types[i - first];
 		status = specs[i].schema == NULL ? FLOW_E_CONFIG
-		                                 : added_name(input, b->kept, prefix, parts[part].name, names + (i - first) * room,
-		                                              &specs[i].name, error);
+										 : added_name(input, b->kept, prefix, parts[part].name,
+													  names + (i - first) * room, &specs[i].name, error);
 	}
 	if (status == FLOW_OK)
 		b->output = schemas()->make_record(flow_slice_of("envelope"), list, count, error);
@@ -109,7 +107,7 @@ make_output(struct binding *b, const flow_schema *input, flow_slice prefix, flow
 
 static flow_status
 bind(const flow_host *the_host, const flow_options *options, const flow_schema *input, const flow_schema *input_key,
-     const flow_schema **output, void **binding, flow_error *error)
+	 const flow_schema **output, void **binding, flow_error *error)
 {
 	(void)input_key;
 	host = the_host;
@@ -256,7 +254,8 @@ static const flow_option add = {
 	.element = FLOW_OPTION_ENUM,
 	.flags = FLOW_OPTION_OR_ONE,
 	.name = "add",
-	.doc = "What is added to each record, in this order: offset, partition, timestamp, headers, place. Without it: all of it.",
+	.doc = "What is added to each record, in this order: offset, partition, timestamp, headers, place. Without it: all "
+		   "of it.",
 	.choices = add_choices,
 	.example = "[\"offset\", \"partition\"]",
 };
@@ -269,7 +268,8 @@ static const flow_option prefix = {
 	.example = "\"source_\"",
 };
 static const flow_option *const list[] = { &add, &prefix, NULL };
-static const flow_option_set set = { FLOW_SIZEOF(flow_option_set), 0, "", "What came with a record becomes part of it.", list };
+static const flow_option_set set = { FLOW_SIZEOF(flow_option_set), 0, "", "What came with a record becomes part of it.",
+									 list };
 static const flow_option_set *const sets[] = { &set, NULL };
 static const flow_transformer_ops ops = {
 	.struct_size = FLOW_SIZEOF(flow_transformer_ops),
@@ -283,8 +283,9 @@ static const flow_component envelope = {
 	.struct_size = FLOW_SIZEOF(flow_component),
 	.kind = FLOW_TRANSFORMER,
 	.id = "envelope",
-	.doc = "Adds what came with a record to it: offset, partition, timestamp, headers, place. A value that is no record becomes the "
-	       "field `value`.",
+	.doc = "Adds what came with a record to it: offset, partition, timestamp, headers, place. A value that is no "
+		   "record becomes the "
+		   "field `value`.",
 	.option_sets = sets,
 	.ops = &ops,
 };

@@ -31,8 +31,10 @@ typedef struct file_output_descriptor {
 	FLOW_NEW(file_output_descriptor, flow_make_stream((of_system).system->graph, FLOW_DESCRIBE_OUTPUT, id,             \
 													  (of_system).system->name, FLOW_HERE))
 #define file_output_with_path(out, path) FLOW_SAME(out, flow_put_text((out).output, "path", path, FLOW_HERE))
-#define file_output_with_compression(out, form) FLOW_SAME(out, flow_put_text((out).output, "compression", form, FLOW_HERE))
+#define file_output_with_compression(out, form)                                                                        \
+	FLOW_SAME(out, flow_put_text((out).output, "compression", form, FLOW_HERE))
 #define file_output_with_level(out, number) FLOW_SAME(out, flow_put_int((out).output, "level", number, FLOW_HERE))
-#define file_output_with_make_folders(out, truth) FLOW_SAME(out, flow_put_bool((out).output, "make_folders", truth, FLOW_HERE))
+#define file_output_with_make_folders(out, truth)                                                                      \
+	FLOW_SAME(out, flow_put_bool((out).output, "make_folders", truth, FLOW_HERE))
 
 #endif

@@ -23,7 +23,8 @@ typedef struct generate_input_descriptor {
 /* Records a second. */
 #define generate_input_with_rate(in, number) FLOW_SAME(in, flow_put_int((in).input, "rate", number, FLOW_HERE))
 #define generate_input_with_seed(in, number) FLOW_SAME(in, flow_put_int((in).input, "seed", number, FLOW_HERE))
-#define generate_input_with_partitions(in, count) FLOW_SAME(in, flow_put_int((in).input, "partitions", count, FLOW_HERE))
+#define generate_input_with_partitions(in, count)                                                                      \
+	FLOW_SAME(in, flow_put_int((in).input, "partitions", count, FLOW_HERE))
 /* Event time of the first record (RFC 3339), and from each to the next ("10ms"). */
 #define generate_input_with_start(in, time) FLOW_SAME(in, flow_put_text((in).input, "start", time, FLOW_HERE))
 #define generate_input_with_step(in, duration) FLOW_SAME(in, flow_put_text((in).input, "step", duration, FLOW_HERE))

@@ -19,7 +19,8 @@ typedef struct memory_table_descriptor {
 	flow_descriptor *table;
 } memory_table_descriptor;
 
-#define memory_system(graph, name) FLOW_NEW(memory_system_descriptor, flow_make_system(graph, name, "memory", FLOW_HERE))
+#define memory_system(graph, name)                                                                                     \
+	FLOW_NEW(memory_system_descriptor, flow_make_system(graph, name, "memory", FLOW_HERE))
 #define memory_table(graph, name)                                                                                      \
 	FLOW_NEW(memory_table_descriptor,                                                                                  \
 			 flow_put_text(flow_make(graph, FLOW_DESCRIBE_TABLE, name, FLOW_HERE), "type", "memory", FLOW_HERE))
@@ -37,6 +38,7 @@ typedef struct memory_table_descriptor {
 #define memory_output_with_partitions(out, count)                                                                      \
 	FLOW_SAME(out, flow_put_int((out).output, "partitions", count, FLOW_HERE))
 /* The most records that the topic holds. */
-#define memory_output_with_capacity(out, records) FLOW_SAME(out, flow_put_int((out).output, "capacity", records, FLOW_HERE))
+#define memory_output_with_capacity(out, records)                                                                      \
+	FLOW_SAME(out, flow_put_int((out).output, "capacity", records, FLOW_HERE))
 
 #endif

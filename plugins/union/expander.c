@@ -50,7 +50,8 @@ range_text(const char *text, uint64_t index, char buffer[TEXT_MAX])
 	struct range found;
 	if (!find_range(text, &found))
 		return text;
-	snprintf(buffer, TEXT_MAX, "%.*s%0*ld%s", (int)found.begin, text, found.width, found.first + (long)index, text + found.end);
+	snprintf(buffer, TEXT_MAX, "%.*s%0*ld%s", (int)found.begin, text, found.width, found.first + (long)index,
+			 text + found.end);
 	return buffer;
 }
 
@@ -81,12 +82,14 @@ text_members(const struct expanding *e, const flow_option_value *value, uint64_t
 	long count = found.last - found.first + 1;
 	if (value->text.size >= TEXT_MAX - DIGITS_MAX || count < 1 || count > UNION_MEMBERS_MAX) {
 		flow_fail(e->host, e->error, FLOW_E_CONFIG, "%s: \"%.200s\" is no range of 1 to %d members", place_of(value),
-		          value->text.data, UNION_MEMBERS_MAX);
+				  value->text.data, UNION_MEMBERS_MAX);
 		return 0;
 	}
 	if (before != 1 && before != (uint64_t)count) {
-		flow_fail(e->host, e->error, FLOW_E_CONFIG, "%s: \"%.200s\" stands for %ld members, but another range of this one for "
-		          "%llu", place_of(value), value->text.data, count, (unsigned long long)before);
+		flow_fail(e->host, e->error, FLOW_E_CONFIG,
+				  "%s: \"%.200s\" stands for %ld members, but another range of this one for "
+				  "%llu",
+				  place_of(value), value->text.data, count, (unsigned long long)before);
 		return 0;
 	}
 	return (uint64_t)count;
@@ -106,7 +109,8 @@ count_members(const struct expanding *e, const flow_option_value *member)
 }
 
 static void
-set_property(const struct expanding *e, flow_descriptor *input, const char *name, const flow_option_value *value, uint64_t index)
+set_property(const struct expanding *e, flow_descriptor *input, const char *name, const flow_option_value *value,
+			 uint64_t index)
 {
 	char buffer[TEXT_MAX];
 	const char *place = place_of(value);
@@ -143,8 +147,10 @@ add_member(struct expanding *e, const flow_option_value *member, uint64_t index)
 {
 	char id[TEXT_MAX];
 	const flow_option_value *system = flow_entries_find(member->entries, member->entry_count, flow_slice_of("system"));
-	const flow_option_value *name = flow_entries_find(member->entries, member->entry_count, flow_slice_of("physical_name"));
-	const flow_option_value *properties = flow_entries_find(member->entries, member->entry_count, flow_slice_of("properties"));
+	const flow_option_value *name =
+		flow_entries_find(member->entries, member->entry_count, flow_slice_of("physical_name"));
+	const flow_option_value *properties =
+		flow_entries_find(member->entries, member->entry_count, flow_slice_of("properties"));
 	if (system == NULL)
 		return FLOW_OK; /* reported: it is required */
 	if (e->count >= UNION_MEMBERS_MAX || e->request->id.size > TEXT_MAX - 32)
@@ -163,8 +169,8 @@ add_member(struct expanding *e, const flow_option_value *member, uint64_t index)
 }
 
 flow_status
-union_expand(const flow_host *host, const flow_options *options, const flow_stream_request *request, const flow_graph_ops *ops,
-             flow_graph *graph, flow_descriptor **result, flow_error *error)
+union_expand(const flow_host *host, const flow_options *options, const flow_stream_request *request,
+			 const flow_graph_ops *ops, flow_graph *graph, flow_descriptor **result, flow_error *error)
 {
 	struct expanding e = { .host = host, .request = request, .ops = ops, .graph = graph, .error = error };
 	const flow_option_value *members = flow_option_get(options, "members");

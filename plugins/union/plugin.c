@@ -24,8 +24,9 @@ static const flow_option member_properties = {
 	.type = FLOW_OPTION_MAP,
 	.element = FLOW_OPTION_ANY,
 	.name = "properties",
-	.doc = "Further properties of the member, which take the place of those of the logical input; ranges in braces as in "
-	       "physical_name.",
+	.doc =
+		"Further properties of the member, which take the place of those of the logical input; ranges in braces as in "
+		"physical_name.",
 	.example = "{ path = \"2026-{01..12}.csv\"; }",
 };
 static const flow_option *const member_list[] = { &member_system, &member_physical_name, &member_properties, NULL };
@@ -36,14 +37,16 @@ static const flow_option members = {
 	.members = member_list,
 	.flags = FLOW_OPTION_REQUIRED | FLOW_OPTION_OR_ONE,
 	.name = "members",
-	.doc = "What an input of this system is made of. The members take over serde and properties of the logical input. Their "
-	       "ids are ID-1, ID-2 and so on.",
-	.example = "( { system = \"files\"; properties: { path = \"old/*.csv\"; }; }, { system = \"files\"; properties: { path "
-	           "= \"new.csv\"; }; } )",
+	.doc = "What an input of this system is made of. The members take over serde and properties of the logical input. "
+		   "Their "
+		   "ids are ID-1, ID-2 and so on.",
+	.example =
+		"( { system = \"files\"; properties: { path = \"old/*.csv\"; }; }, { system = \"files\"; properties: { path "
+		"= \"new.csv\"; }; } )",
 };
 static const flow_option *const system_list[] = { &members, NULL };
 static const flow_option_set system_set = { FLOW_SIZEOF(flow_option_set), 0, "",
-	                                        "Several inputs of other systems, read as one.", system_list };
+											"Several inputs of other systems, read as one.", system_list };
 static const flow_option_set *const sets[] = { &system_set, NULL };
 
 /* Never opened: all its inputs are expanded, and it has no outputs. */
@@ -62,7 +65,8 @@ close_system(flow_system *system)
 }
 
 static flow_status
-describe(flow_system *system, const flow_stream_request *request, flow_stream_description *description, flow_error *error)
+describe(flow_system *system, const flow_stream_request *request, flow_stream_description *description,
+		 flow_error *error)
 {
 	(void)system;
 	(void)request;

@@ -11,6 +11,6 @@
 #define UNION_MEMBERS_MAX 4096
 
 flow_status union_expand(const flow_host *host, const flow_options *options, const flow_stream_request *request,
-                         const flow_graph_ops *ops, flow_graph *graph, flow_descriptor **result, flow_error *error);
+						 const flow_graph_ops *ops, flow_graph *graph, flow_descriptor **result, flow_error *error);
 
 #endif
