@@ -46,6 +46,16 @@ description_things(description *d, const setting *place, uint32_t kind, const ch
 	return group->path == NULL ? NULL : group;
 }
 
+static void
+take_out(setting *group, const setting *child)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < group->child_count; i++)
+		if (group->children[i] != child)
+			group->children[kept++] = group->children[i];
+	group->child_count = kept;
+}
+
 static setting *
 application_setting(description *d)
 {
@@ -61,9 +71,11 @@ application_setting(description *d)
 	for (size_t i = 0; i < FLOW_COUNT(parts) && !d->failed; i++) {
 		const setting *written = setting_child(all, parts[i].name);
 		setting *things = description_things(d, all, parts[i].kind, parts[i].name);
-		if (written != NULL)
+		if (written != NULL) {
 			problem_at(d->problems, written, "the application's %s have descriptors of their own", parts[i].name);
-		else if ((things == NULL || things->child_count != 0 || parts[i].kind == FLOW_DESCRIBE_STEP))
+			take_out(all, written);
+		}
+		if (things == NULL || things->child_count != 0 || parts[i].kind == FLOW_DESCRIBE_STEP)
 			add_child(d, all, things);
 	}
 	return all;

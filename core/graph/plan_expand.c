@@ -119,12 +119,13 @@ call_expander(planner *p, const graph_stream *stream, const flow_component *comp
 			  const flow_stream_request *request, expansion *made)
 {
 	static const char *const ignore[] = { "serde", "stream_defaults", NULL };
+	size_t before = p->problems->errors;
 	const flow_component *expander = planner_component(p, FLOW_EXPANDER, component->id, system);
 	const flow_options *options =
 		planner_resolve(p, &system_options, component, "", system, system, stream->system, ignore);
 	description *d = made->described;
-	if (expander == NULL || options == NULL || p->failed)
-		return 0;
+	if (expander == NULL || options == NULL || p->failed || p->problems->errors != before)
+		return 0; /* it would only add what follows from that */
 	const flow_expander_ops *ops = expander->ops;
 	flow_descriptor *result = NULL;
 	flow_error error = { 0 };

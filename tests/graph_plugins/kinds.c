@@ -120,7 +120,10 @@ OPTION(broadcast_option, .type = FLOW_OPTION_BOOL, .name = "one_is_broadcast", .
 OPTION(keeps_option, .type = FLOW_OPTION_BOOL, .name = "keeps_key", .doc = "Fixture.");
 OPTION(one_key_option, .type = FLOW_OPTION_BOOL, .name = "one_key", .doc = "Gives keys to its first output only.");
 OPTION(other_key_option, .type = FLOW_OPTION_TYPE, .name = "key_type", .doc = "Says that keys become this.");
-SET(shape_set, "", &state_option, &broadcast_option, &keeps_option, &one_key_option, &other_key_option);
+OPTION(kind_option, .type = FLOW_OPTION_INT, .name = "state_kind", .doc = "FLOW_STATE_* of its states, whatever fits them.");
+OPTION(timers_option, .type = FLOW_OPTION_BOOL, .name = "timers", .doc = "Fixture.");
+SET(shape_set, "", &state_option, &broadcast_option, &keeps_option, &one_key_option, &other_key_option, &kind_option,
+	&timers_option);
 static const flow_option_set *const shape_sets[] = { &shape_set, NULL };
 
 struct shaped {
@@ -171,6 +174,9 @@ shape_bind(const flow_options *options, const flow_function_input *const *inputs
 	plan->output_keys[0] = flow_option_bool(options, "one_key", 0) ? inputs[0]->key_schema : bound->key;
 	plan->output_keys[1] = shape == FLOW_SHAPE_TWO_OUTPUTS ? bound->key : NULL;
 	plan->states = bound->states;
+	plan->uses_timers = (uint32_t)flow_option_bool(options, "timers", 0);
+	for (size_t i = 0; i < 4; i++)
+		bound->declarations[i].kind = (uint32_t)flow_option_int(options, "state_kind", bound->declarations[i].kind);
 	*binding = bound;
 	return FLOW_OK;
 }

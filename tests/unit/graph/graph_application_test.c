@@ -384,6 +384,8 @@ many_errors(flow_graph *app_graph)
 	app_graph->ops->set_system(step.step, "local", FLOW_HERE);
 	app_graph->ops->connect(in.input, in.input, FLOW_HERE);
 	app_graph->ops->inherit(in.input, FLOW_HERE);
+	flow_step_connect_input(flow_step_connect_input(step, in), in);
+	flow_application_set_text(flow_application(app_graph), "systems.other.type", "file");
 }
 
 static void
@@ -406,6 +408,8 @@ given_many_errors_in_code_when_described_then_all_are_told_at_once_with_their_pl
 		"a step has no system; streams have\n",
 		"connect() is for steps, not for a descriptor of kind input\n",
 		"inherit() is for expanders\n",
+		"the step has a second input already\n",
+		"application.systems: the application's systems have descriptors of their own\n",
 	};
 	const char *reported = without_lines(*state, problems_of(*state, many_errors, ""));
 	for (size_t i = 0; i < FLOW_COUNT(expected); i++)

@@ -19,6 +19,18 @@
 	"\"count(*)\"; }; },\n"                                                                                            \
 	"{ join_table = \"v\"; to = \"o\"; } ); };\n"
 
+/* Everything that takes memory of its own: expanders, transformers, merges, intermediate streams, connected streams. */
+#define KINDS                                                                                                          \
+	"application: { name = \"t\"; default_system = \"local\"; systems: { local: { type = \"messaging\"; };\n"         \
+	"u: { type = \"growing\"; into = [\"local\", \"v\"]; }; v: { type = \"growing\"; into = \"local\"; }; };\n"       \
+	"inputs: { a: { system = \"u\"; transformer = \"envelope\"; serde: { type = \"json\"; types: { x = \"int64\"; }; }; };\n" \
+	"c: { system = \"local\"; partitions = 4; serde: { type = \"json\"; types: { x = \"int64\"; }; }; }; };\n"      \
+	"outputs: { o: { system = \"local\"; serde = \"json\"; }; };\n"                                                    \
+	"flow: ( { name = \"k\"; from = [\"c\"]; shuffle = true; pass = true; }, { name = \"all\"; from = \"a\"; pass = true; },\n" \
+	"{ name = \"j\"; from = \"k\"; connect = \"all\"; meet: { state = \"split\"; }; to = \"o\"; } ); };\n"
+
+static const char *planned_text = CONF;
+
 /* Returns whether there was a plan. */
 static int
 plan_with_failure(uint64_t n, int all)
@@ -26,9 +38,10 @@ plan_with_failure(uint64_t n, int all)
 	void *state = NULL;
 	plan_text_setup(&state);
 	plan_text *t = state;
-	assert_true(config_text_load(&t->text, CONF));
+	assert_true(config_text_load(&t->text, planned_text));
 	const flow_component *loaded;
 	assert_int_equal(registry_component(t->registry, FLOW_SYSTEM, "file", &loaded, NULL), FLOW_OK);
+	assert_int_equal(registry_component(t->registry, FLOW_SYSTEM, "growing", &loaded, NULL), FLOW_OK);
 	memory_fail_at(n, all);
 	t->graph = graph_from_config(t->text.config, t->registry);
 	t->plan = t->graph == NULL ? NULL : plan_create(t->text.config, t->registry, t->graph, 0);
@@ -54,6 +67,14 @@ given_one_allocation_that_fails_when_planned_then_there_is_a_plan_or_a_problem(v
 }
 
 static void
+given_one_allocation_that_fails_with_expanders_and_joins_when_planned_then_there_is_a_plan_or_a_problem(void **state)
+{
+	planned_text = KINDS;
+	given_one_allocation_that_fails_when_planned_then_there_is_a_plan_or_a_problem(state);
+	planned_text = CONF;
+}
+
+static void
 given_no_memory_from_some_point_on_when_planned_then_there_is_no_plan(void **state)
 {
 	(void)state;
@@ -66,6 +87,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(given_one_allocation_that_fails_when_planned_then_there_is_a_plan_or_a_problem),
+		cmocka_unit_test(given_one_allocation_that_fails_with_expanders_and_joins_when_planned_then_there_is_a_plan_or_a_problem),
 		cmocka_unit_test(given_no_memory_from_some_point_on_when_planned_then_there_is_no_plan),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -255,6 +255,28 @@ given_each_redistribution_on_each_kind_of_input_when_planned_then_it_is_legal_as
 	}
 }
 
+static void
+given_states_that_contradict_themselves_when_planned_then_they_are_plugin_errors(void **state)
+{
+	expect(state, "{ name = \"j\"; from = \"k\"; connect = \"b\"; meet: { one_is_broadcast = true; state = \"identical\"; state_kind = 1; }; to = \"o\"; }",
+		   "flowd.conf:13: application.flow[9]: plugin error: state 'identical' of 'meet' is declared identical; state that is the "
+		   "same in all tasks is broadcast state, and only that\n");
+	expect(state, "{ name = \"j\"; from = \"k\"; keep: { state = \"none\"; state_kind = 5; }; to = \"o\"; }",
+		   "flowd.conf:13: application.flow[9]: plugin error: state 'none' of 'keep' is broadcast state without identical "
+		   "redistribution; state that is the same in all tasks is broadcast state, and only that\n");
+	expect(state, "{ name = \"j\"; from = \"n\"; keep: { state = \"split\"; state_kind = 1; }; to = \"o\"; }",
+		   "flowd.conf:13: application.flow[9]: plugin error: state 'split' of 'keep' is redistributed by split, which only lists "
+		   "can be\n");
+}
+
+static void
+given_timers_on_a_stream_without_keys_when_planned_then_it_is_refused(void **state)
+{
+	expect(state, "{ name = \"j\"; from = \"n\"; keep: { timers = true; }; to = \"o\"; }",
+		   "flowd.conf:13: application.flow[9]: 'keep' sets timers for each key, and step 'n' (flowd.conf:9) is non_keyed: put "
+		   "key_by = \"...\" (or global = true) in front of it\n");
+}
+
 /* --- merging -------------------------------------------------------------------------------------------------------------------- */
 
 static void
@@ -338,6 +360,8 @@ main(void)
 		TEST(given_a_second_output_that_is_not_there_when_taken_then_it_is_said),
 		TEST(given_a_function_that_contradicts_itself_when_planned_then_it_is_a_plugin_error),
 		TEST(given_each_redistribution_on_each_kind_of_input_when_planned_then_it_is_legal_as_in_the_table),
+		TEST(given_states_that_contradict_themselves_when_planned_then_they_are_plugin_errors),
+		TEST(given_timers_on_a_stream_without_keys_when_planned_then_it_is_refused),
 		TEST(given_streams_of_one_kind_when_merged_then_the_result_has_that_kind),
 		TEST(given_streams_that_differ_when_merged_then_both_are_named),
 		TEST(given_merged_inputs_before_a_window_when_planned_then_event_time_is_assigned_in_front_of_the_merge),
