@@ -175,8 +175,16 @@ report_unknown_keys(graph_reader *r, graph_step *step)
 		const setting *s = step->place->children[i];
 		if (is_structure(s->name))
 			continue;
-		problem *p = problem_at(r->problems, s, "'%s' is neither a function nor a word of a step", s->name);
-		problem_suggest(r->problems, p, s->name, names, count);
+		const flow_component *component;
+		flow_error refusal = { 0 };
+		if (registry_component(r->registry, FLOW_FUNCTION, s->name, &component, &refusal) == FLOW_E_PLUGIN) {
+			problem_at(r->problems, s, "%s", error_message(&refusal));
+			r->problems->plugins_refused++;
+		} else {
+			problem *p = problem_at(r->problems, s, "'%s' is neither a function nor a word of a step", s->name);
+			problem_suggest(r->problems, p, s->name, names, count);
+		}
+		error_clear(&refusal);
 		step->bad = 1;
 	}
 }

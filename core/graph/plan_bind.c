@@ -98,7 +98,7 @@ unbind(void *owner)
 		bound->ops->unbind(bound->binding);
 }
 
-/* The setting below `s` that the text begins with the place of ("late.conf:12: "), or NULL. */
+/* The setting below `s` that the text begins with the place of ("late.conf:12: "), or NULL. Of several in a line, what they stand in. */
 static const setting *
 named_setting(const setting *s, const char *text)
 {
@@ -108,8 +108,12 @@ named_setting(const setting *s, const char *text)
 		return s;
 	for (size_t i = 0; i < s->child_count; i++) {
 		const setting *found = named_setting(s->children[i], text);
-		if (found != NULL)
-			return found;
+		if (found == NULL)
+			continue;
+		for (size_t k = i + 1; k < s->child_count; k++)
+			if (named_setting(s->children[k], text) != NULL && s->origin != NULL && strcmp(s->origin, found->origin) == 0)
+				return s;
+		return found;
 	}
 	return NULL;
 }

@@ -98,7 +98,10 @@ explain(session *s, arguments *given)
 	const char *key = arguments_operand(given, arguments_count(given) - 1);
 	const setting *found = config_explain(s->config, key);
 	if (found == NULL) {
-		fprintf(stderr, "flowd explain: nothing sets %s\n", key);
+		fprintf(stderr,
+		        "flowd explain: nothing sets %s\nKeys begin with systems, streams (inputs and outputs), tables, operators or job; "
+		        "flowd plan lists those that are set, flowd help the defaults of all others\n",
+		        key);
 		return EXIT_CONFIGURATION;
 	}
 	if (arguments_value(given, "json") == NULL) {

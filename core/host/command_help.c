@@ -62,13 +62,21 @@ collect(const session *s, struct subjects *all)
 	}
 }
 
+/* The first sentence without its full stop: "Runs a Lua 5.4 script". */
+static int
+title_size(const char *doc)
+{
+	int size = (int)describe_summary(doc);
+	return size > 0 && doc[size - 1] == '.' ? size - 1 : size;
+}
+
 /* For scripts: kind, id and summary behind tabs. */
 static void
 print_names(const struct subjects *all)
 {
 	for (size_t i = 0; i < all->count; i++) {
 		const char *doc = all->items[i].doc == NULL ? "" : all->items[i].doc;
-		printf("%s\t%s\t%.*s\n", all->items[i].kind, all->items[i].id, (int)strcspn(doc, "."), doc);
+		printf("%s\t%s\t%.*s\n", all->items[i].kind, all->items[i].id, title_size(doc), doc);
 	}
 }
 
@@ -83,7 +91,7 @@ print_overview(const struct subjects *all)
 			printf("\n%s:\n", strcmp(kind, "host") == 0 ? "parts of a file" : kind);
 		}
 		const char *doc = all->items[i].doc == NULL ? "" : all->items[i].doc;
-		printf("  %-16s %.*s\n", all->items[i].id, (int)strcspn(doc, "."), doc);
+		printf("  %-16s %.*s\n", all->items[i].id, title_size(doc), doc);
 	}
 	printf("\nExpressions: docs/reference/expressions.md. Units: sizes B, KiB, MiB, GiB, TiB, kB, MB, GB, TB; durations us, ms, s, m, h, d, w.\n");
 }
@@ -110,15 +118,38 @@ print_subject(const describe_subject *subject, const char *option, const char *f
 	return 1;
 }
 
+/* Says what has an option of that name: "window" is one of aggregate. */
 static int
-unknown_subject(const struct subjects *all, const char *name)
+print_owners(arena *a, const struct subjects *all, const char *name)
+{
+	const char *paths[SUBJECTS_MOST];
+	int found = 0;
+	for (size_t i = 0; i < all->count; i++) {
+		size_t count = describe_paths(a, &all->items[i], paths, SUBJECTS_MOST);
+		for (size_t k = 0; k < count && k < SUBJECTS_MOST; k++) {
+			const char *dot = strrchr(paths[k], '.');
+			if (strcmp(paths[k], name) != 0 && (dot == NULL || strcmp(dot + 1, name) != 0))
+				continue;
+			fprintf(stderr, "%s%s.%s", found ? ", " : "it is an option, see flowd help ", all->items[i].id, paths[k]);
+			found = 1;
+		}
+	}
+	if (found)
+		fprintf(stderr, "\n");
+	return found;
+}
+
+static int
+unknown_subject(arena *a, const struct subjects *all, const char *name)
 {
 	const char *names[SUBJECTS_MOST];
 	for (size_t i = 0; i < all->count; i++)
 		names[i] = all->items[i].id;
 	const char *nearest = distance_nearest(name, names, all->count);
-	fprintf(stderr, "flowd help: there is nothing named %s%s%s%s\nSee: flowd help\n", name,
-	        nearest == NULL ? "" : ", did you mean ", nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?");
+	fprintf(stderr, "flowd help: there is nothing named %s%s%s%s\n", name, nearest == NULL ? "" : ", did you mean ",
+	        nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?");
+	if (!print_owners(a, all, name))
+		fprintf(stderr, "See: flowd help\n");
 	return EXIT_USAGE;
 }
 
@@ -166,7 +197,7 @@ print_named(arena *a, const struct subjects *all, const char *word, const char *
 		printed |= print_subject(subject, option, format);
 	}
 	if (!found)
-		return unknown_subject(all, word);
+		return unknown_subject(a, all, word);
 	return printed ? EXIT_DONE : unknown_option(a, all, plain, option);
 }
 
@@ -211,7 +242,7 @@ print_json(arena *a, const struct subjects *all, const char *word)
 		printf("\n");
 	}
 	json_decref(list);
-	return found ? EXIT_DONE : unknown_subject(all, word);
+	return found ? EXIT_DONE : unknown_subject(a, all, word);
 }
 
 static int

@@ -63,7 +63,7 @@ print_checkpoint(const char *directory, const checkpoint *record)
 		return;
 	}
 	printf("%s: epoch %llu, %s\n", directory, (unsigned long long)record->epoch,
-	       record->finished ? "finished" : record->final ? "ended, to be committed" : "interrupted or running");
+	       record->finished ? "finished" : record->final ? "ended, to be committed" : "interrupted");
 	for (uint64_t i = 0; i < record->identity_count; i++)
 		printf("  %.*s %.*s\n", (int)record->identities[i].kind.size, record->identities[i].kind.data,
 		       (int)record->identities[i].name.size, record->identities[i].name.data);
@@ -71,6 +71,15 @@ print_checkpoint(const char *directory, const checkpoint *record)
 		printf("  position %.*s %.*s%s\n", (int)record->positions[i].input.size, record->positions[i].input.data,
 		       (int)record->positions[i].partition.size, record->positions[i].partition.data,
 		       record->positions[i].ended ? " (ended)" : "");
+}
+
+/* "state directory DIRECTORY: process 12 is using it; end that one ...": listing it needs no remedy. */
+static void
+print_owner(const char *directory, const char *refusal)
+{
+	const char *owner = strstr(refusal, directory);
+	owner = owner == NULL ? refusal : owner;
+	printf("%.*s\n", (int)strcspn(owner, ";"), owner);
 }
 
 /* Adds to `list`, or prints where it is NULL. */
@@ -83,14 +92,19 @@ show_one(session *s, const char *directory, json_t *list)
 	flow_status status = open_state(s, directory, &store, &error);
 	if (status == FLOW_OK)
 		status = checkpoint_load(store, &applied, &pending, &error);
+	int running = status == FLOW_E_LOCKED;
+	if (running)
+		status = FLOW_OK;
 	if (status != FLOW_OK)
 		fprintf(stderr, "flowd state ls: %s\n", error_message(&error));
-	else if (list == NULL)
-		print_checkpoint(directory, applied);
-	else
-		json_array_append_new(list, json_pack("{s:s, s:o, s:b}", "directory", directory, "checkpoint",
+	else if (list != NULL)
+		json_array_append_new(list, json_pack("{s:s, s:b, s:o, s:b}", "directory", directory, "running", running, "checkpoint",
 		                                      applied == NULL ? json_null() : checkpoint_json(applied), "pending",
 		                                      pending != NULL));
+	else if (running)
+		print_owner(directory, error_message(&error));
+	else
+		print_checkpoint(directory, applied);
 	if (store != NULL)
 		checkpoint_store_close(store);
 	error_clear(&error);

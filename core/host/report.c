@@ -114,7 +114,7 @@ report_summary(const plan *p, const runtime_status_report *report, uint32_t outc
 	if (report->dead_letters != 0)
 		fprintf(to, "%llu records went to the dead letters\n", (unsigned long long)report->dead_letters);
 	if (report->late != 0)
-		fprintf(to, "%llu records were late\n", (unsigned long long)report->late);
+		fprintf(to, report->late == 1 ? "%llu record was late\n" : "%llu records were late\n", (unsigned long long)report->late);
 	for (uint32_t i = 0; outcome == RUN_FINISHED && i < p->stream_count; i++)
 		if (p->streams[i].direction == FLOW_DIRECTION_OUTPUT)
 			print_result(&p->streams[i], to);

@@ -24,6 +24,8 @@ typedef struct describe_subject {
 /* `flowd help ID`: the doc and a line for each option; with `option` ("input.path", "window.tumbling") everything about that one.
  * Returns 0 if there is no such option (nothing was written). */
 int describe_help(FILE *to, const describe_subject *subject, const char *option);
+/* Length of the first sentence, with its full stop. NULL: 0. */
+size_t describe_summary(const char *doc);
 /* Dotted paths of all options and members, for "did you mean": fills up to `capacity`, returns how many. Texts live in `a`. */
 size_t describe_paths(arena *a, const describe_subject *subject, const char **paths, size_t capacity);
 

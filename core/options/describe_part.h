@@ -10,7 +10,5 @@
 typedef int (*describe_visit)(void *context, const char *path, const flow_option *option);
 /* Every option of every set with its members; paths begin with the scope. Returns 0 if a visit stopped it. */
 int describe_walk(const describe_subject *subject, describe_visit visit, void *context);
-/* Length of the first sentence. */
-size_t describe_summary(const char *doc);
 
 #endif

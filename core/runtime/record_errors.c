@@ -37,7 +37,7 @@ fail(node *n, const record_error *what)
 	char text[2048];
 	print_record_error(what, text, sizeof(text));
 	const char *remedy =
-		what->status == FLOW_E_LATE ? "declare more out_of_order, or set late_records" : "see record_errors";
+		what->status == FLOW_E_LATE ? "declare a larger out_of_order, or set late_records" : "see record_errors";
 	return error_set(&n->task->error, what->status, "%s (%s)", text, remedy);
 }
 

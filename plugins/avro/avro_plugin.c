@@ -25,7 +25,7 @@ static const flow_option option_schema_file = {
 	.name = "schema_file",
 	.condition = "!schema",
 	.doc = "A file with the schema, instead of schema.",
-	.example = "schemas/order.avsc",
+	.example = "\"schemas/order.avsc\"",
 };
 static const flow_option option_writer_schema_file = {
 	.struct_size = FLOW_SIZEOF(flow_option),
@@ -36,7 +36,7 @@ static const flow_option option_writer_schema_file = {
 	.doc = "Reading records: files with the schemas that they were written with, where those are not that of schema. "
 		   "Bare datums "
 		   "take one; single objects are told apart by their fingerprints, and schema is among them.",
-	.example = "schemas/order.v1.avsc",
+	.example = "\"schemas/order.v1.avsc\"",
 };
 static const char *const framing_choices[] = { "none\tthe bare datum",
 											   "single-object\tC3 01, the schema's CRC-64-AVRO fingerprint, the datum",
@@ -125,7 +125,7 @@ static const flow_option option_sync_marker = {
 	.name = "sync_marker",
 	.doc = "The 16 bytes between blocks of written container files, as 32 hexadecimal digits. Absent: made from the "
 		   "schema.",
-	.example = "000102030405060708090a0b0c0d0e0f",
+	.example = "\"000102030405060708090a0b0c0d0e0f\"",
 };
 
 static const flow_option *const options[] = { &option_schema,

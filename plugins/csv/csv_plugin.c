@@ -33,7 +33,7 @@ static const flow_option option_delimiter = {
 	.name = "delimiter",
 	.default_text = ",",
 	.doc = "The character between fields: one ASCII character, or \"\\t\" for a tab.",
-	.example = ";",
+	.example = "\";\"",
 };
 static const flow_option option_quote = {
 	.struct_size = FLOW_SIZEOF(flow_option),
@@ -41,21 +41,21 @@ static const flow_option option_quote = {
 	.name = "quote",
 	.default_text = "\"",
 	.doc = "The character around fields that hold delimiters, quotes or line ends; doubled inside of them.",
-	.example = "'",
+	.example = "\"'\"",
 };
 static const flow_option option_escape = {
 	.struct_size = FLOW_SIZEOF(flow_option),
 	.type = FLOW_OPTION_STRING,
 	.name = "escape",
 	.doc = "A character that takes the next one literally, inside and outside of quotes. Absent: no character does.",
-	.example = "\\",
+	.example = "\"\\\\\"",
 };
 static const flow_option option_comment = {
 	.struct_size = FLOW_SIZEOF(flow_option),
 	.type = FLOW_OPTION_STRING,
 	.name = "comment",
 	.doc = "Lines that start with this character are passed over. Absent: there are no comments.",
-	.example = "#",
+	.example = "\"#\"",
 };
 static const flow_option option_null_token = {
 	.struct_size = FLOW_SIZEOF(flow_option),
@@ -66,7 +66,7 @@ static const flow_option option_null_token = {
 	.doc = "Texts that mean null where they are a whole field without quotes; the first one is written. Absent: "
 		   "nothing means null, "
 		   "an empty field is an empty string.",
-	.example = "NA",
+	.example = "\"NA\"",
 };
 static const flow_option option_max_record = {
 	.struct_size = FLOW_SIZEOF(flow_option),

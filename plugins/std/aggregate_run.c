@@ -90,7 +90,7 @@ choose_rows(flow_function *function, const flow_batch *batch, struct work *work,
 					continue;
 				}
 				status = reject(function, batch, row, FLOW_E_LATE,
-								"the record is late: its window is closed; a larger window.out_of_order waits longer",
+								"the record is late: its window is closed",
 								error);
 			}
 			if (status != FLOW_OK)

@@ -143,6 +143,15 @@ class Commands(e2e.Test):
         self.assertIn(refused.code, (3, 4), str(refused))
         self.assertFalse((self.folder / "out.jsonl").exists())
 
+    def test_a_function_whose_plugin_is_refused_says_why(self):
+        os.mkdir(self.folder / "plugins")
+        copy = self.folder / "plugins/planner_fixture.so"
+        copy.write_bytes((e2e.BUILD / "tests/graph_plugins/planner_fixture.so").read_bytes())
+        os.chmod(self.folder / "plugins", 0o777)
+        self.write("job.conf", e2e.job(steps='sink_all = true;'))
+        refused = self.flowd("check", "job.conf", "--plugin-dir", "plugins", expect=4)
+        self.assertIn("chmod go-w", refused.err)
+
     def test_versions(self):
         told = self.flowd("version", "--json", expect=0).json()
         self.assertEqual({"version", "abi", "allocator", "libraries", "plugins"}, set(told))
@@ -172,6 +181,8 @@ class Help(e2e.Test):
     def test_an_option_is_explained_by_its_path(self):
         self.assertIn("delimiter", self.flowd("help", "csv.delimiter", expect=0).out)
         self.assertIn("tumbling", self.flowd("help", "aggregate.window.tumbling", expect=0).out)
+        for word, owner in (("window", "aggregate.window"), ("window.tumbling", "aggregate.window.tumbling"), ("delimiter", "csv.delimiter")):
+            self.assertIn(f"flowd help {owner}", self.flowd("help", word, expect=2).err)
 
 
 class Completion(e2e.Test):
