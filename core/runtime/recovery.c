@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/schema.h"
+#include "expr/expression.h"
 #include "runtime/internal.h"
 
 /* --- identities ----------------------------------------------------------------------------------------------------- */
@@ -35,7 +36,35 @@ input_key_schema(const plan *p, uint32_t operator_index)
 	return NULL;
 }
 
-/* "key string; sums slot 16 sum:i64,count:i64; timers" */
+/* The key_by that the operator's keys come from; NULL: none. */
+static const plan_operator *
+key_by_of(const plan *p, uint32_t index)
+{
+	for (uint32_t i = 0; i < p->edge_count; i++) {
+		if (p->edges[i].to != index)
+			continue;
+		index = p->edges[i].from;
+		if (p->operators[index].kind == OPERATOR_KEY_BY)
+			return &p->operators[index];
+		i = UINT32_MAX; /* goes on in front of it, from the first edge */
+	}
+	return NULL;
+}
+
+/* Appends the expressions of the keys: state of another key is another state, though their types agree. */
+static const char *
+with_keys(const plan *p, const plan_operator *op, const char *text, arena *memory)
+{
+	const plan_operator *keys = key_by_of(p, op->index);
+	for (uint32_t i = 0; text != NULL && keys != NULL && i < keys->key_count; i++) {
+		char key[1024];
+		expression_print(keys->keys[i], key, sizeof(key));
+		text = arena_format(memory, "%s%s%s", text, i == 0 ? " by " : ", ", key);
+	}
+	return text;
+}
+
+/* "key string by carrier; sums slot 16 sum:i64,count:i64; timers" */
 static const char *
 layout_of(const plan *p, const plan_operator *op, arena *memory)
 {
@@ -43,7 +72,7 @@ layout_of(const plan *p, const plan_operator *op, arena *memory)
 	const flow_schema *schema = input_key_schema(p, op->index);
 	if (schema != NULL)
 		schema_print(schema, 1, key, sizeof(key));
-	char *text = arena_format(memory, "key %s", key);
+	const char *text = with_keys(p, op, arena_format(memory, "key %s", key), memory);
 	for (uint32_t i = 0; text != NULL && i < state_count(op); i++) {
 		const flow_state_declaration *s = op->function.states[i];
 		text = arena_format(memory, "%s; %s %s %u %s", text, s->name, s->kind == FLOW_STATE_SLOT ? "slot" : "value",
