@@ -275,6 +275,9 @@ decode_last_piece(source_self *self, source_partition *p)
 		p->used = 0;
 	flow_status status = open_decoder(self, p);
 	for (int more = 1; status == FLOW_OK && more;) {
+		if (atomic_load_explicit(&self->n->task->topology->ending, memory_order_relaxed))
+			return error_set(&self->n->task->error, FLOW_E_CANCELLED, "%.*s: the job is to end", (int)p->place.size,
+							 p->place.data);
 		char *window = make_bridge(self, "", 0);
 		uint64_t consumed = 0;
 		status = window == NULL ? FLOW_E_MEMORY : decode_window(self, window, p->carry_size, 1, &consumed);
