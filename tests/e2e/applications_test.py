@@ -29,7 +29,7 @@ class Applications(e2e.Test):
                    for name in ("priority", "bounded", "bootstrap")}
         self.assertEqual((explain["priority"]["value"], explain["priority"]["layer"]), ("3", "configuration file"))
         self.assertEqual((explain["bounded"]["value"], explain["bounded"]["layer"]), ("true", "descriptor"))
-        self.assertRegex(explain["bounded"]["origin"], r"^page_views\.c:\d+$")
+        self.assertRegex(explain["bounded"]["origin"], r"(^|/)page_views\.c:\d+$")
         self.assertEqual(explain["bounded"]["overrode"][0]["value"], "false")
         self.assertEqual((explain["bootstrap"]["value"], explain["bootstrap"]["layer"]), ("true", "jobs"))
         self.assertEqual(explain["bootstrap"]["overrode"][0]["layer"], "descriptor")
