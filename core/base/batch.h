@@ -35,6 +35,8 @@ flow_builder *builder_create(batch_pool *pool, uint32_t rows, uint64_t bytes);
 void builder_destroy(flow_builder *builder); /* what is in it is dropped; NULL is allowed */
 void builder_on_reject(flow_builder *builder, builder_reject reject, void *context);
 void builder_clear(flow_builder *builder); /* drops rows, memory and kept batches */
+/* Whether the pointer is into the builder's own memory. For checks: looks at every chunk. */
+int builder_holds(const flow_builder *builder, const void *pointer);
 
 /* What finish puts into the batch's head. */
 typedef struct batch_head {

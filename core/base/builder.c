@@ -224,6 +224,16 @@ builder_on_reject(flow_builder *builder, builder_reject handler, void *context)
 	host_of(builder)->reject_context = context;
 }
 
+int
+builder_holds(const flow_builder *builder, const void *pointer)
+{
+	const struct host_builder *host = builder->host;
+	for (const chunk *c = host->chunks; c != NULL; c = c->next)
+		if ((const char *)pointer >= c->data && (const char *)pointer < c->data + c->size)
+			return 1;
+	return 0;
+}
+
 void
 builder_clear(flow_builder *builder)
 {

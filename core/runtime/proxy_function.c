@@ -27,7 +27,8 @@ struct watched_function {
 	flow_context shown;
 	struct watched_output outputs[2];
 	flow_output *output_list[2];
-	flow_builder *memory; /* of copied batches */
+	flow_builder *memory;  /* of copied batches */
+	flow_builder *scratch; /* what the call under way has asked for; NULL: nothing */
 	uint32_t ended_inputs;
 };
 
@@ -71,11 +72,76 @@ watched_memory(flow_output *output)
 	return o->real->memory(o->real);
 }
 
+/* Whether a value, or what it points at, lies in this memory. */
+static int
+value_lies_in(const flow_builder *memory, const flow_value *value)
+{
+	switch (value->type) {
+	case FLOW_STRING:
+	case FLOW_BYTES:
+	case FLOW_UUID:
+		return value->size != 0 && builder_holds(memory, value->as.text);
+	case FLOW_DECIMAL:
+		return builder_holds(memory, value->as.decimal) || builder_holds(memory, value->as.decimal->digits);
+	case FLOW_LIST:
+		if (builder_holds(memory, value->as.list))
+			return 1;
+		for (uint64_t i = 0; i < value->as.list->count; i++)
+			if (builder_holds(memory, &value->as.list->items[i]) || value_lies_in(memory, &value->as.list->items[i]))
+				return 1;
+		return 0;
+	case FLOW_MAP:
+		if (builder_holds(memory, value->as.map))
+			return 1;
+		for (uint64_t i = 0; i < value->as.map->count; i++)
+			if (builder_holds(memory, &value->as.map->entries[i]) ||
+				value_lies_in(memory, &value->as.map->entries[i].key) ||
+				value_lies_in(memory, &value->as.map->entries[i].value))
+				return 1;
+		return 0;
+	case FLOW_RECORD:
+		for (uint32_t i = 0; i < value->size; i++)
+			if (builder_holds(memory, &value->as.record[i]) || value_lies_in(memory, &value->as.record[i]))
+				return 1;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* Scratch memory is gone when the call returns; rows that are handed on live longer. */
+static flow_status
+check_scratch(struct watched_output *o, const char *call, const char *what, const void *pointer, flow_error *error)
+{
+	struct watched_function *f = o->owner;
+	if (f->scratch == NULL || pointer == NULL || !builder_holds(f->scratch, pointer))
+		return FLOW_OK;
+	return checked_violation(&f->c, error, "%s: %s lies in scratch memory, which is dropped after the call", call,
+							 what);
+}
+
+static flow_status
+check_scratch_row(struct watched_output *o, const char *call, uint32_t row, const flow_value *value, flow_error *error)
+{
+	struct watched_function *f = o->owner;
+	if (f->scratch == NULL || value == NULL || !value_lies_in(f->scratch, value))
+		return FLOW_OK;
+	return checked_violation(
+		&f->c, error, "%s, row %u: its value lies in scratch memory, which is dropped after the call", call, row);
+}
+
 static flow_status
 check_output_rows(struct watched_output *o, flow_error *error)
 {
 	const plan_operator *op = o->owner->binding->op;
-	return checked_rows(&o->owner->c, "push", o->real->builder(o->real), 0, op->schema[o->real->index], error);
+	const flow_builder *builder = o->real->builder(o->real);
+	flow_status status = checked_rows(&o->owner->c, "push", builder, 0, op->schema[o->real->index], error);
+	for (uint32_t row = 0; status == FLOW_OK && row < builder->row_count; row++) {
+		status = check_scratch_row(o, "push", row, &builder->value[row], error);
+		if (status == FLOW_OK && builder->key != NULL)
+			status = check_scratch_row(o, "push", row, &builder->key[row], error);
+	}
+	return status;
 }
 
 static flow_status
@@ -106,6 +172,30 @@ check_columns(struct watched_output *o, const flow_batch *parent, const flow_col
 	return FLOW_OK;
 }
 
+/* The rows of replaced columns that go on. */
+static flow_status
+check_replaced(struct watched_output *o, const flow_batch *parent, const flow_columns *columns, flow_error *error)
+{
+	const flow_schema *schema = o->owner->binding->op->schema[o->real->index];
+	flow_status status = check_scratch(o, "forward", "the column of values", columns->value, error);
+	if (status == FLOW_OK)
+		status = check_scratch(o, "forward", "the column of keys", columns->key, error);
+	if (status == FLOW_OK)
+		status = check_scratch(o, "forward", "the column of timestamps", columns->timestamp, error);
+	uint32_t count = columns->selection == NULL ? parent->selected_count : columns->selected_count;
+	for (uint32_t i = 0; status == FLOW_OK && i < count; i++) {
+		uint32_t row = columns->selection == NULL ? flow_row(parent, i) : columns->selection[i];
+		const char *wrong = columns->value == NULL ? NULL : checked_value(schema, &columns->value[row]);
+		if (wrong != NULL)
+			status = checked_violation(&o->owner->c, error, "forward, row %u: %s", row, wrong);
+		if (status == FLOW_OK && columns->value != NULL)
+			status = check_scratch_row(o, "forward", row, &columns->value[row], error);
+		if (status == FLOW_OK && columns->key != NULL)
+			status = check_scratch_row(o, "forward", row, &columns->key[row], error);
+	}
+	return status;
+}
+
 static flow_status
 watched_forward(flow_output *output, const flow_batch *parent, const flow_columns *columns, flow_error *error)
 {
@@ -113,14 +203,8 @@ watched_forward(flow_output *output, const flow_batch *parent, const flow_column
 	flow_status status = check_inside(o->owner, "forward", error);
 	if (status == FLOW_OK)
 		status = check_columns(o, parent, columns, error);
-	const flow_schema *schema = o->owner->binding->op->schema[o->real->index];
-	for (uint32_t i = 0; status == FLOW_OK && columns != NULL && columns->value != NULL && columns->selection == NULL &&
-						 i < parent->selected_count;
-		 i++) {
-		const char *wrong = checked_value(schema, &columns->value[flow_row(parent, i)]);
-		if (wrong != NULL)
-			status = checked_violation(&o->owner->c, error, "forward, row %u: %s", flow_row(parent, i), wrong);
-	}
+	if (status == FLOW_OK && columns != NULL)
+		status = check_replaced(o, parent, columns, error);
 	return status == FLOW_OK ? o->real->forward(o->real, parent, columns, error) : status;
 }
 
@@ -231,7 +315,8 @@ static flow_status
 watched_table(flow_context *context, const char *name, const void **ops, void **table, flow_error *error)
 {
 	struct watched_function *f = context_of(context);
-	return f->context->ops->table(f->context, name, ops, table, error);
+	flow_status status = check_inside(f, "table", error);
+	return status < 0 ? status : f->context->ops->table(f->context, name, ops, table, error);
 }
 
 static flow_builder *
@@ -239,7 +324,7 @@ watched_scratch(flow_context *context)
 {
 	struct watched_function *f = context_of(context);
 	check_inside(f, "scratch", NULL);
-	return f->context->ops->scratch(f->context);
+	return f->scratch = f->context->ops->scratch(f->context);
 }
 
 static flow_status
@@ -249,6 +334,14 @@ watched_each(flow_context *context, flow_status (*visit)(void *self, const flow_
 	struct watched_function *f = context_of(context);
 	flow_status status = check_inside(f, "apply_to_all_partitions", error);
 	return status < 0 ? status : f->context->ops->apply_to_all_partitions(f->context, visit, self, error);
+}
+
+static void *
+watched_shared(flow_context *context)
+{
+	struct watched_function *f = context_of(context);
+	check_inside(f, "shared", NULL);
+	return f->context->ops->shared(f->context);
 }
 
 static const flow_context_ops watched_context_ops = {
@@ -265,6 +358,7 @@ static const flow_context_ops watched_context_ops = {
 	.table = watched_table,
 	.scratch = watched_scratch,
 	.apply_to_all_partitions = watched_each,
+	.shared = watched_shared,
 };
 
 /* --- what the host calls -------------------------------------------------------------------------------------------- */
@@ -290,6 +384,24 @@ show_context(struct watched_function *f, flow_context *context)
 								  .host = o };
 		f->output_list[i] = &o->shown;
 	}
+}
+
+static void
+enter(struct watched_function *f, const char *call)
+{
+	f->scratch = NULL;
+	checked_enter(&f->c, call);
+}
+
+/* Rows that are left in the builders go out with the call's return. */
+static flow_status
+leave(struct watched_function *f, const char *call, flow_status status, uint32_t allowed, flow_error *error)
+{
+	for (uint32_t i = 0; status >= 0 && i < f->context->output_count; i++) {
+		flow_status rows = check_output_rows(&f->outputs[i], error);
+		status = rows < 0 ? rows : status;
+	}
+	return checked_leave(&f->c, call, status, allowed, error);
 }
 
 static flow_status
@@ -340,11 +452,8 @@ watched_process(flow_function *function, uint32_t input, const flow_batch *batch
 	flow_batch *copy = private_copy(f, batch);
 	if (copy == NULL)
 		return error_set(error, FLOW_E_MEMORY, "out of memory");
-	checked_enter(&f->c, "process");
-	flow_status status = f->binding->ops->process(f->real, input, copy, error);
-	for (uint32_t i = 0; status == FLOW_OK && i < f->context->output_count; i++)
-		status = check_output_rows(&f->outputs[i], error);
-	status = checked_leave(&f->c, "process", status, ALLOW_NONE, error);
+	enter(f, "process");
+	flow_status status = leave(f, "process", f->binding->ops->process(f->real, input, copy, error), ALLOW_NONE, error);
 	batch_release(copy);
 	return status;
 }
@@ -353,17 +462,17 @@ static flow_status
 watched_timers(flow_function *function, uint32_t kind, const flow_batch *due, flow_error *error)
 {
 	struct watched_function *f = function_of(function);
-	checked_enter(&f->c, "timers");
-	return checked_leave(&f->c, "timers", f->binding->ops->timers(f->real, kind, due, error), ALLOW_NONE, error);
+	enter(f, "timers");
+	return leave(f, "timers", f->binding->ops->timers(f->real, kind, due, error), ALLOW_NONE, error);
 }
 
 static flow_status
 watched_watermark(flow_function *function, uint32_t input, const char *id, int64_t value, flow_error *error)
 {
 	struct watched_function *f = function_of(function);
-	checked_enter(&f->c, "watermark");
+	enter(f, "watermark");
 	flow_status status = f->binding->ops->watermark(f->real, input, id, value, error);
-	return checked_leave(&f->c, "watermark", status, 1u << FLOW_WATERMARK_POLL, error);
+	return leave(f, "watermark", status, 1u << FLOW_WATERMARK_POLL, error);
 }
 
 static flow_status
@@ -371,8 +480,8 @@ watched_end_input(flow_function *function, uint32_t input, flow_error *error)
 {
 	struct watched_function *f = function_of(function);
 	f->ended_inputs |= 1u << input;
-	checked_enter(&f->c, "end_input");
-	return checked_leave(&f->c, "end_input", f->binding->ops->end_input(f->real, input, error), ALLOW_NONE, error);
+	enter(f, "end_input");
+	return leave(f, "end_input", f->binding->ops->end_input(f->real, input, error), ALLOW_NONE, error);
 }
 
 static void

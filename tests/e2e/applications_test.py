@@ -55,10 +55,11 @@ class Applications(e2e.Test):
 
     def test_functions_share_a_context_that_lives_as_long_as_their_task(self):
         self.write("in.jsonl", "".join(f'{{"x":{x}}}\n' for x in range(3)))
-        self.flowd("run", APPLICATIONS / "shared_context.so", expect=0)
-        # Both steps count in one context: the first sees 1, 2, 3, the second goes on with 4, 5, 6.
-        self.assertEqual([r["seen"] for r in self.records("out.jsonl")], [4, 5, 6])
-        self.assertEqual(self.flowd.lines("context.log").count("init"), self.flowd.lines("context.log").count("close"))
+        for options in ([], ["--check-plugins"]):
+            self.flowd("run", APPLICATIONS / "shared_context.so", *options, expect=0)
+            # Both steps count in one context: the first sees 1, 2, 3, the second goes on with 4, 5, 6.
+            self.assertEqual([r["seen"] for r in self.records("out.jsonl")], [4, 5, 6])
+            self.assertEqual(self.flowd.lines("context.log").count("init"), self.flowd.lines("context.log").count("close"))
 
     def test_an_application_has_options_and_a_context_that_fails_ends_the_run(self):
         self.write("in.jsonl", '{"x":1}\n')

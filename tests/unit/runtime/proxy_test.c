@@ -25,6 +25,10 @@ static int fault;
 #define STRANGE_SELECTION 4
 #define STRANGE_STATUS 5
 #define KEPT_POINTER 6
+#define SCRATCH_COLUMN 7
+#define SCRATCH_VALUE 8
+#define SCRATCH_ROW 9
+#define MISSING_CALL 10
 
 struct flow_function {
 	flow_context *context;
@@ -57,6 +61,38 @@ push_elsewhere(void *output)
 	return NULL;
 }
 
+/* Rows over memory of the call alone: a column of values in it; values that point into it; new rows that do. */
+static flow_status
+hand_on_scratch(flow_function *function, const flow_batch *batch, flow_error *error)
+{
+	flow_output *out = function->context->outputs[0];
+	flow_builder *scratch = function->context->ops->scratch(function->context);
+	flow_builder *columns = fault == SCRATCH_VALUE ? out->memory(out) : scratch;
+	flow_value *cells = flow_builder_cells(scratch, 3);
+	flow_value *values = flow_builder_cells(columns, batch->row_count);
+	memcpy(cells, batch->value[flow_row(batch, 0)].as.record, 3 * sizeof(*cells));
+	for (FLOW_ROWS(batch, i))
+		values[flow_row(batch, i)] = fault == SCRATCH_VALUE ? flow_record(cells, 3) : batch->value[flow_row(batch, i)];
+	if (fault == SCRATCH_ROW) {
+		flow_builder_add(out->builder(out), flow_record(cells, 3));
+		return FLOW_OK;
+	}
+	flow_columns changed = { .struct_size = FLOW_SIZEOF(flow_columns), .value = values };
+	return out->forward(out, batch, &changed, error);
+}
+
+/* How many calls of the context are not there. */
+static int
+missing_calls(const flow_context_ops *ops)
+{
+	void *const *calls = (void *const *)&ops->slots;
+	size_t count = (FLOW_SIZEOF(flow_context_ops) - offsetof(flow_context_ops, slots)) / sizeof(*calls);
+	int missing = ops->struct_size != FLOW_SIZEOF(flow_context_ops);
+	for (size_t i = 0; i < count; i++)
+		missing += calls[i] == NULL;
+	return missing;
+}
+
 static flow_status
 bad_process(flow_function *function, uint32_t input, const flow_batch *batch, flow_error *error)
 {
@@ -70,6 +106,10 @@ bad_process(flow_function *function, uint32_t input, const flow_batch *batch, fl
 		flow_builder_add(out->builder(out), flow_string("x", 1));
 	if (fault == SILENT_FAILURE)
 		return FLOW_E_IO;
+	if (fault == SCRATCH_COLUMN || fault == SCRATCH_VALUE || fault == SCRATCH_ROW)
+		return hand_on_scratch(function, batch, error);
+	if (fault == MISSING_CALL)
+		seen = missing_calls(function->context->ops);
 	if (fault == STRANGE_STATUS)
 		return FLOW_CHANGED;
 	if (fault == OTHER_THREAD) {
@@ -130,6 +170,9 @@ given_a_function_that_breaks_a_rule_when_it_is_checked_then_the_run_fails_and_na
 		{ STRANGE_STATUS, "process returns 3, which it may not" },
 		{ OTHER_THREAD, "push is called from outside of the host's calls, or from another thread" },
 		{ STRANGE_SELECTION, "forward selects row 5, which the parent does not" },
+		{ SCRATCH_COLUMN, "forward: the column of values lies in scratch memory, which is dropped after the call" },
+		{ SCRATCH_VALUE, "forward, row 0: its value lies in scratch memory, which is dropped after the call" },
+		{ SCRATCH_ROW, "push, row 0: its value lies in scratch memory, which is dropped after the call" },
 	};
 	for (size_t i = 0; i < FLOW_COUNT(cases); i++) {
 		assert_int_equal(run_with(cases[i].fault), RUN_FAILED);
@@ -148,6 +191,15 @@ given_a_function_that_keeps_a_pointer_when_it_is_checked_then_it_reads_garbage(v
 #endif
 	run_with(KEPT_POINTER);
 	assert_int_equal((uint64_t)seen, 0xDBDBDBDBDBDBDBDBu);
+}
+
+static void
+given_a_function_when_it_is_checked_then_every_call_of_its_context_is_there(void **state)
+{
+	(void)state;
+	seen = -1;
+	assert_int_equal(run_with(MISSING_CALL), RUN_FINISHED);
+	assert_int_equal(seen, 0);
 }
 
 static void
@@ -184,6 +236,7 @@ main(void)
 		cmocka_unit_test_setup(given_a_function_that_breaks_a_rule_when_it_is_checked_then_the_run_fails_and_names_it,
 							   reset),
 		cmocka_unit_test_setup(given_a_function_that_keeps_a_pointer_when_it_is_checked_then_it_reads_garbage, reset),
+		cmocka_unit_test_setup(given_a_function_when_it_is_checked_then_every_call_of_its_context_is_there, reset),
 		cmocka_unit_test_setup(given_sound_plugins_when_they_are_checked_then_the_output_is_as_ever, reset),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
