@@ -8,12 +8,15 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/io.h"
 
 #define FORMAT_VERSION 1
 #define FORMAT_LIMIT ((uint64_t)64 * 1024)
 #define TITLE "flowd state directory"
+#define SUM_LINE "sum %08x\n"
+#define SUM_SIZE 13 /* bytes of it */
 
 static flow_status
 out_of_memory(flow_error *error)
@@ -128,21 +131,40 @@ parse_run_id(const char *text, uint8_t *run_id)
 	return 1;
 }
 
+/* The last line is the checksum of all before it. Cuts it off. */
+static int
+checksum_is_right(char *text)
+{
+	size_t size = strlen(text);
+	const char *last = size < SUM_SIZE ? NULL : text + size - SUM_SIZE;
+	char expected[SUM_SIZE + 1];
+	if (last == NULL)
+		return 0;
+	snprintf(expected, sizeof(expected), SUM_LINE, (unsigned)checksum_crc32c(0, text, size - SUM_SIZE));
+	if (strcmp(last, expected) != 0)
+		return 0;
+	text[size - SUM_SIZE] = '\0';
+	return 1;
+}
+
 static flow_status
 parse_format(state_directory *d, char *text, flow_error *error)
 {
+	char *start = text;
 	if (strncmp(text, TITLE "\n", sizeof(TITLE)) != 0)
 		return damaged(d, 1, error);
 	text += sizeof(TITLE);
-	const char *version = take_line(&text, "format");
-	long number = version == NULL ? 0 : strtol(version, NULL, 10);
-	if (version == NULL || number < 1)
+	long number = strncmp(text, "format ", 7) == 0 ? strtol(text + 7, NULL, 10) : 0;
+	if (number < 1)
 		return damaged(d, 2, error);
 	if (number > FORMAT_VERSION)
 		return error_set(
 			error, FLOW_E_CONFLICT,
-			"state directory %s: format %s, this flowd knows up to %d; use a newer flowd or another directory", d->path,
-			version, FORMAT_VERSION);
+			"state directory %s: format %ld, this flowd knows up to %d; use a newer flowd or another directory",
+			d->path, number, FORMAT_VERSION);
+	if (!checksum_is_right(start))
+		return damaged(d, 6, error);
+	take_line(&text, "format");
 	const char *job = take_line(&text, "job");
 	if (job == NULL)
 		return damaged(d, 3, error);
@@ -232,6 +254,9 @@ state_directory_save(state_directory *d, const char *store, flow_error *error)
 	char *text =
 		arena_format(d->memory, TITLE "\nformat %d\njob %s\nrun %s\nstore %s\n", FORMAT_VERSION, d->job, run, store);
 	if (kept == NULL || text == NULL)
+		return out_of_memory(error);
+	text = arena_format(d->memory, "%s" SUM_LINE, text, (unsigned)checksum_crc32c(0, text, strlen(text)));
+	if (text == NULL)
 		return out_of_memory(error);
 	flow_status status = io_replace_file(d->format_path, flow_slice_of(text), error);
 	if (status != FLOW_OK)

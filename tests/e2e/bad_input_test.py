@@ -53,7 +53,8 @@ class Files(e2e.Test):
             with self.subTest(name=name):
                 path = self.folder / "state/job" / name
                 good = path.read_bytes()
-                for bad in (good[:-3], good[:5], b"", b"\0" * 100, good.replace(b"1", b"2", 1) if name == "FORMAT" else good[::-1]):
+                flipped = [good[:i] + bytes([good[i] ^ 1 << i % 7]) + good[i + 1:] for i in range(0, len(good), 5)]
+                for bad in (good[:-3], good[:5], b"", b"\0" * 100, good[::-1], *flipped):
                     path.write_bytes(bad)
                     self.run_bad("state/job")
                 path.write_bytes(good)

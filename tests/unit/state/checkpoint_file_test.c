@@ -372,7 +372,7 @@ given_a_directory_in_use_or_of_another_job_when_opened_then_it_is_refused(void *
 	assert_non_null(strstr(error_message(&error), "format 2"));
 	fake_disk_put(DIRECTORY "/FORMAT", "flowd state directory\nformat 1\njob late-flights\nrun 12\n", 55);
 	assert_int_equal(try_open(&other, "late-flights", 0), FLOW_E_CORRUPT);
-	assert_non_null(strstr(error_message(&error), DIRECTORY "/FORMAT:4"));
+	assert_non_null(strstr(error_message(&error), DIRECTORY "/FORMAT:6"));
 	assert_int_equal(try_open(&other, "late-flights", 1), FLOW_OK);
 	checkpoint_store_close(other);
 }
