@@ -60,7 +60,7 @@ def make_mill(folder, rows=800, slowed=0):
             continue
         path.write_bytes(content)
         if file == 2:
-            subprocess.run(["zstd", "-q", "--rm", str(path)], check=True)
+            subprocess.run(["zstd", "-qf", "--rm", str(path)], check=True)
     spin = f'lua = "function process(r) local x = 0 for i = 1, {slowed} do x = x + i end return r end";' if slowed else 'where = "true";'
     (folder / "mill.conf").write_text(MILL.replace("SLOWED", spin))
 
