@@ -7,7 +7,7 @@
 
 struct state { /* what goes into checkpoints */
 	uint32_t version;
-	uint32_t discarding; /* within a line that was too long */
+	uint32_t discarding; /* within a line that was too long, or behind it */
 	uint64_t line;
 };
 
@@ -68,8 +68,8 @@ reject(const struct flow_decoder *d, flow_builder *builder, flow_status status, 
 	char type[64];
 	flow_type_text(d->serde->host, d->serde->text, type, sizeof(type));
 	if (status == FLOW_E_LIMIT)
-		snprintf(reason, sizeof(reason), "the text is longer than max_record (%llu bytes)",
-				 (unsigned long long)d->serde->max_record);
+		snprintf(reason, sizeof(reason), "the %s is longer than max_record (%llu bytes)",
+				 d->serde->kind == BASIC_BYTES ? "stream" : "text", (unsigned long long)d->serde->max_record);
 	else if (d->serde->text->kind == FLOW_KIND_STRING)
 		snprintf(reason, sizeof(reason), "the text is not valid UTF-8");
 	else
@@ -114,6 +114,20 @@ decode_line(struct flow_decoder *d, flow_slice raw, int64_t offset, flow_builder
 	return FLOW_OK;
 }
 
+/* What is left of a line that was too long; returns how much of it can go. */
+static uint64_t
+discard(struct flow_decoder *d, const char *text, uint64_t left, int final)
+{
+	uint64_t content;
+	uint64_t used = basic_find_line_end(d->serde->line_end, text, left, &content);
+	d->state.discarding = used == 0;
+	d->state.line += used != 0;
+	if (used != 0)
+		return used;
+	/* a CR may be the first half of the line's end */
+	return left - (!final && d->serde->line_end == BASIC_CRLF && text[left - 1] == '\r');
+}
+
 /* The next line of the window at *at. FLOW_AGAIN: it is not complete. */
 static flow_status
 next_line(struct flow_decoder *d, const flow_window *window, uint64_t *at, flow_builder *builder)
@@ -121,23 +135,27 @@ next_line(struct flow_decoder *d, const flow_window *window, uint64_t *at, flow_
 	const char *text = window->data + *at;
 	uint64_t left = window->size - *at;
 	uint64_t limit = d->serde->max_record;
-	uint64_t looked = d->state.discarding || left <= limit ? left : limit + 1;
-	const char *feed = (const char *)memchr(text, '\n', looked);
-	uint64_t size = feed == NULL ? looked : (uint64_t)(feed - text);
+	uint64_t most = limit + (d->serde->line_end == BASIC_CRLF || d->serde->line_end == BASIC_ANY ? 2 : 1);
 	int64_t offset = window->offset + (int64_t)*at;
-	flow_status status = FLOW_OK;
 	if (d->state.discarding) {
-		d->state.discarding = feed == NULL;
-	} else if (feed == NULL && left > limit) {
-		status = reject(d, builder, FLOW_E_LIMIT, flow_slice_make(text, limit), offset, d->state.line);
-		d->state.discarding = 1;
-	} else if (feed == NULL && !window->final) {
-		return FLOW_AGAIN;
-	} else {
-		status = decode_line(d, flow_slice_make(text, size), offset, builder);
+		uint64_t gone = discard(d, text, left, (int)window->final);
+		*at += gone;
+		return gone == 0 ? FLOW_AGAIN : FLOW_OK;
 	}
-	*at += size + (feed != NULL);
-	d->state.line += feed != NULL;
+	uint64_t size = left;
+	uint64_t used = basic_find_line_end(d->serde->line_end, text, left < most ? left : most, &size);
+	if (used == 0 && !window->final && left < most)
+		return FLOW_AGAIN;
+	if (size > limit) {
+		flow_status status = reject(d, builder, FLOW_E_LIMIT, flow_slice_make(text, limit), offset, d->state.line);
+		d->state.discarding = used == 0;
+		*at += used != 0 ? used : limit; /* the end may have begun behind that */
+		d->state.line += used != 0;
+		return status;
+	}
+	flow_status status = decode_line(d, flow_slice_make(text, size), offset, builder);
+	*at += used != 0 ? used : left;
+	d->state.line += used != 0;
 	return status;
 }
 
@@ -157,6 +175,30 @@ basic_decode(flow_decoder *d, flow_window *window, flow_builder *builder, flow_e
 	if (status == FLOW_E_MEMORY)
 		return flow_fail(d->serde->host, error, status, "out of memory while reading lines");
 	return status == FLOW_AGAIN ? FLOW_OK : status;
+}
+
+/* All bytes of the stream as one record: there is none before its end. */
+flow_status
+basic_decode_whole(flow_decoder *d, flow_window *window, flow_builder *builder, flow_error *error)
+{
+	flow_status status = FLOW_OK;
+	uint64_t limit = d->serde->max_record;
+	window->consumed = 0;
+	if (!window->final && window->size <= limit && !d->state.discarding)
+		return FLOW_OK;
+	if (builder->ordinal == NULL && builder->ops->add_columns(builder, FLOW_COLUMN_ORDINAL) != FLOW_OK)
+		return flow_fail(d->serde->host, error, FLOW_E_MEMORY, "out of memory while reading bytes");
+	if (d->state.discarding || window->size == 0) {
+		window->consumed = window->size;
+	} else if (window->size > limit) {
+		d->state.discarding = 1;
+		window->consumed = limit;
+		status = reject(d, builder, FLOW_E_LIMIT, flow_slice_make(window->data, limit), window->offset, 0);
+	} else {
+		window->consumed = window->size;
+		builder->ordinal[flow_builder_add(builder, flow_bytes(window->data, (uint32_t)window->size))] = window->offset;
+	}
+	return status;
 }
 
 /* --- records --------------------------------------------------------------------------------------------------------- */

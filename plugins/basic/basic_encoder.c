@@ -117,12 +117,15 @@ put_record(const basic_serde *s, flow_buffer *buffer, const flow_value *value)
 }
 
 static flow_status
-put_line(flow_buffer *buffer, const flow_value *value)
+put_line(const basic_serde *s, flow_buffer *buffer, const flow_value *value)
 {
-	if (value->type == FLOW_STRING && value->size != 0 && memchr(value->as.text, '\n', value->size) != NULL)
+	if (s->kind == BASIC_BYTES)
+		return put_text(buffer, value);
+	if (value->type == FLOW_STRING && !basic_is_one_line(s->line_end, flow_value_slice(value)))
 		return FLOW_E_ENCODE; /* it would be read as two */
+	flow_slice end = basic_line_end_text(s->line_end);
 	flow_status status = put_text(buffer, value);
-	return status == FLOW_OK ? flow_buffer_append(buffer, "\n", 1) : status;
+	return status == FLOW_OK ? flow_buffer_append(buffer, end.data, end.size) : status;
 }
 
 flow_status
@@ -138,7 +141,7 @@ basic_encode(flow_encoder *e, const flow_batch *batch, int use_key, flow_buffer 
 			value = value->as.record;
 		flow_status status = FLOW_E_ENCODE;
 		if (is_expected(s, value))
-			status = ends == NULL ? put_line(buffer, value) : put_record(s, buffer, value);
+			status = ends == NULL ? put_line(s, buffer, value) : put_record(s, buffer, value);
 		if (status == FLOW_E_MEMORY)
 			return flow_fail(s->host, error, status, "out of memory for the output");
 		if (status != FLOW_OK) {

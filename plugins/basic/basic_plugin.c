@@ -14,6 +14,24 @@ basic_close(flow_serde *serde)
 	s->host->release(s);
 }
 
+static int
+line_end_of(flow_slice word)
+{
+	static const char *const words[] = { "lf", "crlf", "any", "nul" };
+	for (int i = 0; i < 4; i++)
+		if (flow_slice_is(word, words[i]))
+			return i;
+	return BASIC_LF;
+}
+
+static const flow_schema *
+record_of(const flow_schemas *schemas, flow_slice field, const flow_schema *text, flow_error *error)
+{
+	flow_field_spec spec = { .struct_size = FLOW_SIZEOF(flow_field_spec), .name = field, .schema = text };
+	const flow_field_spec *const fields[] = { &spec };
+	return schemas->make_record(flow_slice_make("", 0), fields, 1, error);
+}
+
 static flow_status
 open_kind(const flow_host *host, const flow_options *options, int kind, const char *type, flow_serde **serde,
 		  flow_error *error)
@@ -26,9 +44,11 @@ open_kind(const flow_host *host, const flow_options *options, int kind, const ch
 	s->kind = kind;
 	s->max_record = (uint64_t)flow_option_int(options, "max_record", (int64_t)16 << 20);
 	s->text = schemas->parse_type(flow_slice_of(type), error);
-	s->schema = kind == BASIC_LINES ? schemas->parse_type(flow_slice_of("record(text:string)"), error)
-									: schemas->retain(s->text);
-	if (s->text == NULL || s->schema == NULL) {
+	s->line_end = line_end_of(flow_option_text(options, "line_end"));
+	if (s->text != NULL)
+		s->schema = kind == BASIC_LINES ? record_of(schemas, flow_option_text(options, "field"), s->text, error)
+										: schemas->retain(s->text);
+	if (s->schema == NULL) {
 		basic_close((flow_serde *)s);
 		return FLOW_E_MEMORY;
 	}
@@ -72,22 +92,65 @@ static const flow_option option_max_record = {
 	.default_text = "16MiB",
 	.minimum = "16",
 	.maximum = "512MiB",
-	.doc = "The longest line that is read from a byte stream.",
+	.doc = "The longest line that is read from a byte stream; a longer one is a record error.",
 };
-static const flow_option *const options[] = { &option_max_record, NULL };
-static const flow_option_set option_set = {
-	.struct_size = FLOW_SIZEOF(flow_option_set),
-	.scope = "",
-	.doc = "One value a record, or a line.",
-	.options = options,
+static const flow_option option_max_bytes = {
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_SIZE,
+	.name = "max_record",
+	.default_text = "16MiB",
+	.minimum = "16",
+	.maximum = "512MiB",
+	.doc = "The longest byte stream that is read as one record; a longer one is a record error.",
 };
-static const flow_option_set *const option_sets[] = { &option_set, NULL };
+static const char *const line_ends[] = {
+	"lf\tLF; a CR before it belongs to the text",
+	"crlf\tCRLF; a CR or LF alone belongs to the text",
+	"any\tLF or CRLF when reading, LF when writing",
+	"nul\tthe byte 0, as find -print0 writes it; the text may have line feeds",
+	NULL,
+};
+static const flow_option option_line_end = {
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_ENUM,
+	.name = "line_end",
+	.default_text = "lf",
+	.choices = line_ends,
+	.doc = "What ends a line of a byte stream. A text that holds it fails its record when it is written.",
+};
+static const flow_option option_field = {
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_STRING,
+	.name = "field",
+	.default_text = "text",
+	.example = "line",
+	.doc = "The name of the field that holds the line. Writing takes any record of one string field.",
+};
+static const flow_option *const number_options[] = { &option_max_record, NULL };
+static const flow_option *const string_options[] = { &option_line_end, &option_max_record, NULL };
+static const flow_option *const lines_options[] = { &option_field, &option_line_end, &option_max_record, NULL };
+static const flow_option *const bytes_options[] = { &option_max_bytes, NULL };
+
+#define SETS(name, text)                                                                                               \
+	static const flow_option_set name##_set = {                                                                        \
+		.struct_size = FLOW_SIZEOF(flow_option_set),                                                                   \
+		.scope = "",                                                                                                   \
+		.doc = text,                                                                                                   \
+		.options = name##_options,                                                                                     \
+	};                                                                                                                 \
+	static const flow_option_set *const name##_sets[] = { &name##_set, NULL };
+
+SETS(number, "One value a record, or a line.")
+SETS(string, "One text a record, or a line.")
+SETS(lines, "One text a record, or a line.")
+SETS(bytes, "The bytes of a record, or of a whole stream.")
 
 #define RECORD_FUNCTIONS                                                                                               \
 	.close = basic_close, .decoded_schema = basic_decoded_schema, .check_encodable = basic_check_encodable,            \
 	.decoder_open = basic_decoder_open, .decode_rows = basic_decode_rows, .decoder_close = basic_decoder_close,        \
 	.encoder_open = basic_encoder_open, .encode = basic_encode, .encoder_close = basic_encoder_close
 #define STREAM_FUNCTIONS RECORD_FUNCTIONS, .decode = basic_decode, .save = basic_save, .restore = basic_restore
+#define WHOLE_FUNCTIONS RECORD_FUNCTIONS, .decode = basic_decode_whole, .save = basic_save, .restore = basic_restore
 
 #define COMPONENT(name, flag_bits, sets, text, functions)                                                              \
 	static const flow_serde_ops name##_ops = { .struct_size = FLOW_SIZEOF(flow_serde_ops),                             \
@@ -105,22 +168,24 @@ static const flow_option_set *const option_sets[] = { &option_set, NULL };
 #define FUNCTIONS(...) __VA_ARGS__
 #define BOTH (FLOW_SERDE_RECORD | FLOW_SERDE_STREAM)
 
-COMPONENT(bytes, FLOW_SERDE_RECORD | FLOW_SERDE_BYTES_ONLY, NULL, "The bytes of a record as they are.",
-		  FUNCTIONS(RECORD_FUNCTIONS))
-COMPONENT(string, BOTH, option_sets, "UTF-8 text. A record is the text, a stream has one in each line.",
+COMPONENT(bytes, BOTH | FLOW_SERDE_BYTES_ONLY, bytes_sets,
+		  "The bytes of a record as they are. A byte stream (a file) is one record as a whole.",
+		  FUNCTIONS(WHOLE_FUNCTIONS))
+COMPONENT(string, BOTH, string_sets, "UTF-8 text. A record is the text, a stream has one in each line.",
 		  FUNCTIONS(STREAM_FUNCTIONS))
-COMPONENT(int32, BOTH, option_sets,
+COMPONENT(int32, BOTH, number_sets,
 		  "An integer. A record is four bytes, big-endian; a stream has decimal digits in each line.",
 		  FUNCTIONS(STREAM_FUNCTIONS))
-COMPONENT(int64, BOTH, option_sets,
+COMPONENT(int64, BOTH, number_sets,
 		  "An integer. A record is eight bytes, big-endian; a stream has decimal digits in each line.",
 		  FUNCTIONS(STREAM_FUNCTIONS))
-COMPONENT(float64, BOTH, option_sets,
+COMPONENT(float64, BOTH, number_sets,
 		  "A double. A record is eight bytes, big-endian; a stream has a number in each line.",
 		  FUNCTIONS(STREAM_FUNCTIONS))
-COMPONENT(uuid, BOTH, option_sets, "A uuid as its text of 36 characters, in a record or in each line of a stream.",
+COMPONENT(uuid, BOTH, number_sets, "A uuid as its text of 36 characters, in a record or in each line of a stream.",
 		  FUNCTIONS(STREAM_FUNCTIONS))
-COMPONENT(lines, BOTH, option_sets, "Lines of text as records with one field, `text`.", FUNCTIONS(STREAM_FUNCTIONS))
+COMPONENT(lines, BOTH, lines_sets, "Lines of text as records with one field, `text` or another name.",
+		  FUNCTIONS(STREAM_FUNCTIONS))
 
 static const flow_component *const components[] = { &component_bytes,   &component_string,
 													&component_int32,   &component_int64,
