@@ -468,7 +468,11 @@ int crash_here(const runtime *run, int point, flow_status *status, flow_error *e
 flow_status recovery_open(runtime *run, flow_error *error);
 flow_status recovery_settle(runtime *run, int *finished, flow_error *error);
 void recovery_close(runtime *run);
+/* What the record is compared by later (recovery_plan.c). */
 flow_status recovery_identities(runtime *run, arena *memory, checkpoint *record);
+const checkpoint_identity *recovery_identity(const checkpoint *record, const checkpoint_identity *like);
+/* The checkpoint must be of this plan, but for what is named with --drop-state. */
+flow_status recovery_compare(runtime *run, const checkpoint *applied, flow_error *error);
 const checkpoint_position *recovery_position(const runtime *run, const plan_stream *stream, flow_slice partition);
 const checkpoint_handle *recovery_handle(const runtime *run, const plan_stream *stream, uint32_t task);
 /* Handles of tasks that the job had and has no more: they go along into each checkpoint, and are committed with the others.

@@ -16,171 +16,6 @@
 #include "expr/expression.h"
 #include "runtime/internal.h"
 
-/* --- identities ----------------------------------------------------------------------------------------------------- */
-
-static uint32_t
-state_count(const plan_operator *op)
-{
-	uint32_t count = 0;
-	while (op->function.states != NULL && op->function.states[count] != NULL)
-		count++;
-	return count;
-}
-
-static const flow_schema *
-input_key_schema(const plan *p, uint32_t operator_index)
-{
-	for (uint32_t i = 0; i < p->edge_count; i++)
-		if (p->edges[i].to == operator_index)
-			return p->operators[p->edges[i].from].key_schema[p->edges[i].output];
-	return NULL;
-}
-
-/* The key_by that the operator's keys come from; NULL: none. */
-static const plan_operator *
-key_by_of(const plan *p, uint32_t index)
-{
-	for (uint32_t i = 0; i < p->edge_count; i++) {
-		if (p->edges[i].to != index)
-			continue;
-		index = p->edges[i].from;
-		if (p->operators[index].kind == OPERATOR_KEY_BY)
-			return &p->operators[index];
-		i = UINT32_MAX; /* goes on in front of it, from the first edge */
-	}
-	return NULL;
-}
-
-/* Appends the expressions of the keys: state of another key is another state, though their types agree. */
-static const char *
-with_keys(const plan *p, const plan_operator *op, const char *text, arena *memory)
-{
-	const plan_operator *keys = key_by_of(p, op->index);
-	for (uint32_t i = 0; text != NULL && keys != NULL && i < keys->key_count; i++) {
-		char key[1024];
-		expression_print(keys->keys[i], key, sizeof(key));
-		text = arena_format(memory, "%s%s%s", text, i == 0 ? " by " : ", ", key);
-	}
-	return text;
-}
-
-/* "key string by carrier; sums slot 16 sum:i64,count:i64; timers" */
-static const char *
-layout_of(const plan *p, const plan_operator *op, arena *memory)
-{
-	char key[512] = "none";
-	const flow_schema *schema = input_key_schema(p, op->index);
-	if (schema != NULL)
-		schema_print(schema, 1, key, sizeof(key));
-	const char *text = with_keys(p, op, arena_format(memory, "key %s", key), memory);
-	for (uint32_t i = 0; text != NULL && i < state_count(op); i++) {
-		const flow_state_declaration *s = op->function.states[i];
-		text = arena_format(memory, "%s; %s %s %u %s", text, s->name, s->kind == FLOW_STATE_SLOT ? "slot" : "value",
-							s->slot_size, s->layout == NULL ? "" : s->layout);
-	}
-	if (text != NULL && op->function.uses_timers)
-		text = arena_format(memory, "%s; timers", text);
-	return text;
-}
-
-flow_status
-recovery_identities(runtime *run, arena *memory, checkpoint *record)
-{
-	const plan *p = run->plan;
-	checkpoint_identity *identities = arena_allocate_zeroed(memory, (p->operator_count + 1) * sizeof(*identities));
-	if (identities == NULL)
-		return FLOW_E_MEMORY;
-	uint64_t count = 0;
-	for (uint32_t i = 0; i < p->operator_count; i++) {
-		const plan_operator *op = &p->operators[i];
-		if (op->kind == OPERATOR_SOURCE) {
-			identities[count++] = (checkpoint_identity){ .kind = flow_slice_of("input"),
-														 .name = flow_slice_of(p->streams[op->stream].id) };
-		} else if (op->kind == OPERATOR_FUNCTION && op->state_id != PLAN_NONE) {
-			const char *layout = layout_of(p, op, memory);
-			if (layout == NULL)
-				return FLOW_E_MEMORY;
-			identities[count++] = (checkpoint_identity){ .kind = flow_slice_of("state"),
-														 .name = flow_slice_of(op->name),
-														 .layout = flow_slice_of(layout),
-														 .state_id = run->state_base[i],
-														 .id_count = state_count(op) + 1 };
-		}
-	}
-	record->identities = identities;
-	record->identity_count = count;
-	return FLOW_OK;
-}
-
-static const checkpoint_identity *
-find_identity(const checkpoint *record, const checkpoint_identity *like)
-{
-	for (uint64_t i = 0; i < record->identity_count; i++)
-		if (flow_slice_equal(record->identities[i].kind, like->kind) &&
-			flow_slice_equal(record->identities[i].name, like->name))
-			return &record->identities[i];
-	return NULL;
-}
-
-static int
-is_dropped(const runtime *run, flow_slice name)
-{
-	for (const char *const *n = run->request.drop_states; n != NULL && *n != NULL; n++)
-		if (flow_slice_is(name, *n))
-			return 1;
-	return 0;
-}
-
-/* One line of the difference; NULL: out of memory. */
-static char *
-describe(arena *memory, char *text, const char *what, const checkpoint_identity *old, const checkpoint_identity *new)
-{
-	const checkpoint_identity *one = old != NULL ? old : new;
-	char *line = arena_format(memory, "%s%s%.*s '%.*s' %s", text, text[0] == '\0' ? "" : "; ", (int)one->kind.size,
-							  one->kind.data, (int)one->name.size, one->name.data, what);
-	if (line != NULL && old != NULL && new != NULL)
-		line = arena_format(memory, "%s (it was \"%.*s\", it is now \"%.*s\")", line, (int)old->layout.size,
-							old->layout.data, (int)new->layout.size, new->layout.data);
-	return line;
-}
-
-/* The checkpoint must be of this plan, but for what is named with --drop-state. */
-static flow_status
-compare_plans(runtime *run, const checkpoint *applied, flow_error *error)
-{
-	arena *memory = arena_create();
-	checkpoint now = { 0 };
-	flow_status status = memory == NULL ? FLOW_E_MEMORY : recovery_identities(run, memory, &now);
-	char *difference = status == FLOW_OK ? arena_copy_text(memory, "") : NULL;
-	for (uint64_t i = 0; difference != NULL && i < applied->identity_count; i++) {
-		const checkpoint_identity *old = &applied->identities[i], *new = find_identity(&now, old);
-		if (is_dropped(run, old->name))
-			continue;
-		if (new == NULL)
-			difference = describe(memory, difference, "is not in the job any more", old, NULL);
-		else if (!flow_slice_equal(old->layout, new->layout))
-			difference = describe(memory, difference, "has another form", old, new);
-	}
-	for (uint64_t i = 0; difference != NULL && i < now.identity_count; i++)
-		if (find_identity(applied, &now.identities[i]) == NULL && !is_dropped(run, now.identities[i].name))
-			difference = describe(memory, difference, "is not in the checkpoint", NULL, &now.identities[i]);
-	if (difference == NULL)
-		status = error_set(error, FLOW_E_MEMORY, "out of memory");
-	else if (difference[0] != '\0')
-		status = error_set(
-			error, FLOW_E_CONFLICT,
-			"state directory %s: its checkpoint is of another plan: %s. Drop what changed with --drop-state NAME, or "
-			"all of it with --fresh",
-			run->state_directory, difference);
-	if (status == FLOW_OK && applied->group_count != run->plan->max_parallelism && run->plan->has_state)
-		status =
-			error_set(error, FLOW_E_CONFLICT,
-					  "state directory %s: it has %u key groups, the job has %u; set max_parallelism to %u",
-					  run->state_directory, applied->group_count, run->plan->max_parallelism, applied->group_count);
-	arena_destroy(memory);
-	return status;
-}
-
 /* --- settling ------------------------------------------------------------------------------------------------------- */
 
 /* Handles of an output that the job has no more cannot be committed. */
@@ -327,7 +162,7 @@ settle_state_ids(runtime *run)
 	for (uint32_t i = 0; i < run->plan->operator_count; i++) {
 		const plan_operator *op = &run->plan->operators[i];
 		checkpoint_identity like = { .kind = flow_slice_of("state"), .name = flow_slice_of(op->name) };
-		const checkpoint_identity *known = run->recovered == NULL ? NULL : find_identity(run->recovered, &like);
+		const checkpoint_identity *known = run->recovered == NULL ? NULL : recovery_identity(run->recovered, &like);
 		run->state_base[i] = known != NULL && op->state_id != PLAN_NONE ? known->state_id : op->state_id;
 	}
 }
@@ -365,7 +200,7 @@ recovery_settle(runtime *run, int *finished, flow_error *error)
 	if (status == FLOW_OK)
 		status = checkpoint_load(run->store, &applied, &pending, error);
 	if (status == FLOW_OK && applied != NULL && run->attempt == 0)
-		status = compare_plans(run, applied, error);
+		status = recovery_compare(run, applied, error);
 	if (status == FLOW_OK && applied != NULL && run->attempt == 0) {
 		status = drop_states(run, error);
 		if (status == FLOW_OK)

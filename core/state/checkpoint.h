@@ -48,11 +48,11 @@ typedef struct checkpoint_watermark {
 	int64_t value;
 } checkpoint_watermark;
 
-/* Names what state depends on: an operator's state or an input. `kind` is "state" or "input". */
+/* Names what a checkpoint depends on: `kind` is "state" (of an operator), "input" or "output". */
 typedef struct checkpoint_identity {
 	flow_slice kind;
 	flow_slice name;
-	flow_slice layout; /* key type and slot layouts, as text; inputs: empty */
+	flow_slice layout; /* key type and slot layouts, as text; inputs: empty; outputs: serde and schema */
 	uint32_t state_id; /* ids stay with names over plans */
 	uint32_t id_count; /* ids in use from state_id on: the operator's states and its timers; inputs: 0 */
 } checkpoint_identity;

@@ -89,9 +89,7 @@ choose_rows(flow_function *function, const flow_batch *batch, struct work *work,
 					work->spaces[work->count++] = start;
 					continue;
 				}
-				status = reject(function, batch, row, FLOW_E_LATE,
-								"the record is late: its window is closed",
-								error);
+				status = reject(function, batch, row, FLOW_E_LATE, "the record is late: its window is closed", error);
 			}
 			if (status != FLOW_OK)
 				return status;

@@ -148,6 +148,31 @@ class Run(e2e.Test):
         self.flowd("run", "slow.conf", *dropped, "--set", "streams.in.rate=0", expect=0)
         self.assertLess(sum(r["n"] for r in self.records("out.jsonl")), 41)
 
+    def with_output(self, serde, steps=""):
+        """The slow job with an output of this serde, as a file's text."""
+        text = e2e.job(system="made", options=SLOW, name="slow", steps=steps, out="out", more='checkpoint_interval = "20ms";')
+        return text.replace('path = "out"; serde = "json";', f'path = "out"; serde = "{serde}";')
+
+    def test_an_output_with_a_header_is_not_written_on_with_other_fields(self):
+        other = 'set: { id = "id + 1"; more = "2"; };'
+        for serde, refused in (("csv", True), ("json", False)):
+            with self.subTest(serde=serde):
+                self.write("slow.conf", self.with_output(serde))
+                with self.flowd.start("run", "slow.conf", "--status-file", "running.json") as job:
+                    until(lambda: (self.folder / "running.json").exists() or not job.running(), "the job to run")
+                    job.signal(signal.SIGTERM)
+                    self.assertEqual(job.wait().code, 0)
+                (self.folder / "running.json").unlink()
+                self.write("slow.conf", self.with_output(serde, other))
+                words = ["run", "slow.conf", "--set", "streams.in.rate=0"]
+                if refused:
+                    said = self.flowd(*words, expect=1).err
+                    self.assertIn("output 'out' has another form", said)
+                    self.assertIn("csv", said)
+                    self.write("slow.conf", self.with_output(serde))
+                self.flowd(*words, expect=0)
+                self.assertEqual(len(self.flowd.lines("out")), 41 if serde == "csv" else 40)
+
     def test_parallelism_and_options_may_change_between_runs(self):
         steps = 'name = "counts"; key_by = "user"; aggregate: { n = "count(*)"; };'
         self.assertEqual(self.interrupted(steps=steps).code, 0)
