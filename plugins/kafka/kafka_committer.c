@@ -1,0 +1,2 @@
+/* Transactions. */
+#include "kafka.h"

@@ -1,0 +1,2 @@
+/* Partitions from a consumer group. */
+#include "kafka.h"

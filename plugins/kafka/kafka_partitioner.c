@@ -1,0 +1,2 @@
+/* The partition of a record. */
+#include "kafka.h"

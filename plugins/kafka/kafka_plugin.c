@@ -1,0 +1,42 @@
+/* The plugin's root: the component `kafka`, a system. */
+#include "kafka.h"
+
+static const flow_option_set *const option_sets[] = { &kafka_system_options, &kafka_input_options,
+													  &kafka_output_options, NULL };
+
+static const flow_system_ops system_ops = {
+	.struct_size = FLOW_SIZEOF(flow_system_ops),
+	.open = kafka_open,
+	.close = kafka_close,
+	.describe = kafka_describe,
+	.create_stream = kafka_create_stream,
+	.delete_committed = kafka_delete_committed,
+	.source_open = kafka_source_open,
+	.source_partitions = kafka_source_partitions,
+	.source_assign = kafka_source_assign,
+	.source_revoke = kafka_source_revoke,
+	.source_pause = kafka_source_pause,
+	.source_read = kafka_source_read,
+	.source_position = kafka_source_position,
+	.source_committed = kafka_source_committed,
+	.source_released = kafka_source_released,
+	.source_remaining = kafka_source_remaining,
+	.source_close = kafka_source_close,
+	.writer_open = kafka_writer_open,
+	.write = kafka_writer_write,
+	.flush = kafka_writer_flush,
+	.writer_close = kafka_writer_close,
+};
+
+static const flow_component system_component = {
+	.struct_size = FLOW_SIZEOF(flow_component),
+	.kind = FLOW_SYSTEM,
+	.flags = FLOW_SYSTEM_HAS_INPUTS | FLOW_SYSTEM_HAS_OUTPUTS,
+	.id = "kafka",
+	.doc = "Topics of Apache Kafka.",
+	.option_sets = option_sets,
+	.ops = &system_ops,
+};
+static const flow_component *const components[] = { &system_component, NULL };
+
+FLOW_DEFINE_PLUGIN("kafka", "0.1.0", "Apache-2.0", components, NULL, NULL)

@@ -1,0 +1,2 @@
+/* Messages into batches. */
+#include "kafka.h"
