@@ -9,6 +9,11 @@
  *   FLOW_POSITION_MAX, from which reading goes on exactly behind a given ordinal. The host stores positions.
  *   A source polls without blocking and calls `wake` when it has something again, or sets `blocking` in
  *   flow_source_info and gets a thread of its own for `read`.
+ *   Self-assigned sources (flow_stream_description.self_assigned) share their input with other processes by what the system has for
+ *   that, a consumer group. Each task's source is a member. The host keeps no positions of them: the system knows where the group
+ *   goes on. A partition that is taken away is first listed no more (FLOW_CHANGED); the host calls source_revoke, finishes what is
+ *   under way, tells source_committed, and then source_released: only then may it go to another member. Until then it must not be listed
+ *   again. A source that cannot wait that long (its member was thrown out) gives it up and ignores what is still committed of it.
  *   Byte streams (FLOW_SYSTEM_BYTE_STREAMS): rows are pieces of the stream, `ordinal` is the offset of the piece's first
  *   byte in the (decompressed) stream; the host cuts records with the serde, and asks for positions at record ends.
  *
@@ -74,6 +79,9 @@ typedef struct flow_stream_description {
 	/* input of byte streams: 1: its first bytes may be read while planning (a CSV header), by opening a source and closing it again,
 	 * which takes nothing away; with request->offline only where that looks at nothing but local files. */
 	uint32_t sample;
+	uint32_t self_assigned; /* input: 1: its partitions come from a consumer group, which other processes may be in too */
+	/* output, one-phase: 1: its transaction takes the positions of self-assigned inputs of the same system (flow_marker.positions). */
+	uint32_t takes_positions;
 } flow_stream_description;
 
 #define FLOW_DELIVERY_AT_LEAST_ONCE 1
@@ -104,9 +112,10 @@ typedef struct flow_source_info {
 	const flow_waker *waker; /* in: valid until close */
 	uint32_t blocking;    /* out: read may block; give it a thread */
 	uint32_t decoded;     /* out: batches come decoded under the described schema */
-	/* in: the job may share its input by consumer group. out: 1: assignment comes from outside, see source_partitions. */
+	/* in: 1: the plan shares this input by consumer group. out: 1: assignment comes from outside, see source_partitions. Where `in` is 0
+	 * the source joins no group and lists everything, though it was described as self-assigned: a trial that commits nothing. */
 	uint32_t self_assigned;
-	uint32_t reserved;
+	uint32_t committed_by_output; /* in, self-assigned: an output's transaction commits its positions; source_committed only tells */
 } flow_source_info;
 
 /* A partition of a source. */
@@ -125,7 +134,16 @@ typedef struct flow_position {
 	flow_slice bytes;     /* NULL data: none known, start at `start` */
 } flow_position;
 
-/* Identifies one transaction of a one-phase sink. Only equality counts. */
+/* How far a partition of an input was used, in the words of the source that gave it. */
+typedef struct flow_input_position {
+	uint32_t struct_size;
+	uint32_t reserved;
+	flow_slice input; /* the stream's id */
+	flow_slice partition;
+	flow_slice bytes;
+} flow_input_position;
+
+/* Identifies one transaction of a one-phase sink. Only equality counts: that of job, instance, run and epoch. */
 typedef struct flow_marker {
 	uint32_t struct_size;
 	uint32_t reserved;
@@ -133,6 +151,10 @@ typedef struct flow_marker {
 	flow_slice instance;
 	uint8_t run_id[16]; /* random, made with the state */
 	uint64_t epoch;
+	/* commit, of an output that takes_positions: what the transaction commits with it, of all self-assigned inputs of its system.
+	 * Borrowed until the call returns. */
+	const flow_input_position *const *positions;
+	uint64_t position_count;
 } flow_marker;
 
 typedef struct flow_handle {
@@ -140,6 +162,26 @@ typedef struct flow_handle {
 	uint32_t task; /* of the writer that prepared it */
 	flow_slice bytes; /* opaque */
 } flow_handle;
+
+/* A row that write had accepted and that was refused later. */
+typedef struct flow_failed_row {
+	uint32_t struct_size;
+	flow_status status;
+	const flow_batch *batch; /* that write was given */
+	uint32_t row;            /* of the batch */
+	uint32_t reserved;
+	flow_slice reason;
+} flow_failed_row;
+
+/* Takes numbers that show how a source is doing. */
+typedef struct flow_numbers {
+	uint32_t struct_size;
+	uint32_t reserved;
+	/* [any] `partition` is an id, or empty: of the source as a whole. Names are snake_case, and mean the same in every system: "lag"
+	 * (records behind the partition's end), "position", "committed", "end" (ordinals of the next record), "paused" (0 or 1), "rebalances". */
+	void (*add)(void *context, flow_slice partition, const char *name, int64_t value);
+	void *context;
+} flow_numbers;
 
 typedef struct flow_system_ops {
 	uint32_t struct_size;
@@ -188,11 +230,12 @@ typedef struct flow_system_ops {
 	 * -1: none yet (the start that source_assign resolved); INT64_MAX: behind everything that was read. */
 	flow_status (*source_position)(flow_source *source, uint32_t partition, int64_t ordinal, void *bytes,
 	                               uint64_t capacity, uint64_t *size, flow_error *error);
-	/* [task] blocking-ok. Optional: these positions are durable in a checkpoint (for systems that show progress). */
+	/* [task] blocking-ok. Optional: these positions are durable in a checkpoint (for systems that show progress). Self-assigned: everything
+	 * in front of them has been delivered; the group goes on from them. [main] after all tasks have ended, for the last time. */
 	flow_status (*source_committed)(flow_source *source, const flow_position *const *positions, uint64_t count,
 	                                flow_error *error);
-	/* [task] Optional, self-assigned: everything of this partition is durable (source_committed came before); it may go to
-	 * somebody else. */
+	/* [task] blocking-ok. Optional, self-assigned: everything of this partition is durable (source_committed came before); it may go to
+	 * somebody else. [main] after all tasks have ended. */
 	flow_status (*source_released)(flow_source *source, uint32_t partition, flow_error *error);
 	/* [any] Optional: records and bytes still to come, for progress; -1 unknown. */
 	void (*source_remaining)(flow_source *source, int64_t *records, int64_t *bytes);
@@ -210,7 +253,9 @@ typedef struct flow_system_ops {
 	 * schema: value and key cells are bytes or null. Keep a batch beyond the call by retaining it. */
 	flow_status (*write)(flow_writer *writer, const flow_batch *batch, uint32_t first, uint32_t *accepted,
 	                     flow_status *statuses, flow_error *error);
-	/* [task] blocking-ok. Everything accepted is delivered (at least once) or synced. */
+	/* [task] blocking-ok. Everything accepted is delivered (at least once) or synced, but for rows that failed_row tells. Also for write
+	 * and prepare: of a one-phase writer FLOW_E_CONFLICT says that the transaction is lost for certain (abort follows, and the last
+	 * applied epoch is restored), FLOW_E_FENCED that a newer instance runs. */
 	flow_status (*flush)(flow_writer *writer, flow_error *error);
 	/* [task] blocking-ok. Resumable and one-phase: closes the epoch; what was written since the last prepare is synced.
 	 * *handle is copied by the host before the next call on this writer. `last` is 1 when nothing will follow. */
@@ -237,6 +282,14 @@ typedef struct flow_system_ops {
 	flow_status (*last_marker)(flow_committer *committer, const flow_marker *expected, flow_marker *last, int *found,
 	                           flow_error *error);
 	void (*committer_close)(flow_committer *committer); /* [main] blocking-ok */
+
+	/* --- since 0.2 ---------------------------------------------------------------------------------------- */
+	/* [task] Optional: rows that write had accepted and that were refused for good since, one a call. FLOW_OK: *failed is filled, and
+	 * lives until the next call on this writer; FLOW_END: no more. The host asks when the writer has woken it, and in front of and
+	 * behind flush and prepare; each row is then rejected as if write had refused it. The caller sets struct_size. */
+	flow_status (*failed_row)(flow_writer *writer, flow_failed_row *failed, flow_error *error);
+	/* [any] Optional: how this source is doing, for people and monitors: its lag, say. May come at any time between open and close. */
+	void (*source_numbers)(flow_source *source, const flow_numbers *numbers);
 } flow_system_ops;
 
 #ifdef __cplusplus
