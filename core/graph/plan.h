@@ -87,6 +87,8 @@ typedef struct plan_stream {
 	uint32_t volatile_reader;  /* input: feeds a table that does not survive: read from the start at each run */
 	uint32_t task_count;       /* tasks that read or write it */
 	uint32_t delete_committed; /* input: tell the system which records are behind a checkpoint */
+	uint32_t self_assigned;    /* input: a consumer group gives its partitions and keeps its positions */
+	uint32_t committed_by_output; /* self-assigned: the one-phase output's transaction takes its positions */
 	const uint32_t *fields;    /* input: projection for the decoder; NULL: all */
 	uint64_t field_count;
 	const setting *place;

@@ -48,8 +48,9 @@ sink_delivery(uint32_t delivery)
 }
 
 static void
-settle_delivery(plan *pl)
+settle_delivery(const planner *p)
 {
+	plan *pl = p->plan;
 	for (uint32_t i = 0; i < pl->operator_count; i++) {
 		const plan_operator *o = &pl->operators[i];
 		uint32_t delivery = is_sink(o) ? pl->streams[o->stream].delivery : 0;
@@ -57,10 +58,14 @@ settle_delivery(plan *pl)
 	}
 	for (uint32_t i = 0; i < pl->edge_count; i++) {
 		const plan_operator *to = &pl->operators[pl->edges[i].to];
+		uint32_t delivery = is_sink(to) ? pl->streams[to->stream].delivery : 0;
+		int exact = !plan_loses_positions(p, to->index);
 		if (is_sink(to))
-			pl->edges[i].delivery = sink_delivery(pl->streams[to->stream].delivery);
+			pl->edges[i].delivery = exact || delivery == FLOW_DELIVERY_IDEMPOTENT
+										? sink_delivery(delivery)
+										: sink_delivery(FLOW_DELIVERY_AT_LEAST_ONCE);
 		else
-			pl->edges[i].delivery = pl->has_state || pl->needs_epochs ? "exactly once" : "at least once";
+			pl->edges[i].delivery = exact && (pl->has_state || pl->needs_epochs) ? "exactly once" : "at least once";
 	}
 }
 
@@ -97,7 +102,10 @@ void
 plan_check(planner *p)
 {
 	check_one_phase(p);
-	settle_delivery(p->plan);
+	plan_groups(p);
+	if (p->failed)
+		return;
+	settle_delivery(p);
 	if (p->problems->errors != 0)
 		return;
 	warn_of_unused_streams(p);

@@ -149,6 +149,14 @@ static void
 check_carrier(planner *p, const setting *system, const flow_component *component)
 {
 	const setting *place = setting_child(config_effective(p->config, "job", NULL), "default_system");
+	if (system != NULL && component != NULL && (component->flags & FLOW_SYSTEM_SHARED) != 0) {
+		problem_at(
+			p->problems, place == NULL ? system : place,
+			"system '%s' (%s) is shared by processes, and intermediate streams do not go through such a system yet; "
+			"leave default_system out: they stay in this process",
+			system->name, component->id);
+		return;
+	}
 	if (p->plan->intermediate_count == 0 || system == NULL || component == NULL ||
 		(component->flags & FLOW_SYSTEM_INTERMEDIATE) != 0)
 		return;

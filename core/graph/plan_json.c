@@ -181,6 +181,7 @@ put_input(struct printing *w, json_t *object, const plan_stream *stream)
 	put_true(w, object, "broadcast", stream->broadcast);
 	put_true(w, object, "reset_offset", stream->reset);
 	put_true(w, object, "delete_committed_messages", stream->delete_committed);
+	put_true(w, object, "shared_by_group", stream->self_assigned);
 	put_true(w, object, "read_anew_at_start", stream->volatile_reader);
 	put_text(w, object, "start", stream->start == FLOW_START_NEWEST ? "newest" : "oldest");
 	if (stream->priority >= 0)

@@ -296,6 +296,7 @@ describe(planner *p, plan_stream *stream)
 	planner_own_schema(p, stream->description.key_schema);
 	stream->byte_stream = (system->component->flags & FLOW_SYSTEM_BYTE_STREAMS) != 0;
 	if (stream->direction == FLOW_DIRECTION_INPUT) {
+		stream->self_assigned = stream->description.self_assigned != 0;
 		stream->bounded |= stream->description.bounded || (system->component->flags & FLOW_SYSTEM_ALWAYS_BOUNDED) != 0;
 		return 1;
 	}

@@ -52,6 +52,10 @@ static void
 print_input(const plan_stream *stream, FILE *to)
 {
 	fputs(stream->bounded ? ", bounded" : ", unbounded", to);
+	if (stream->self_assigned)
+		fputs(stream->committed_by_output ? ", shared by group, positions in the output's transaction"
+										  : ", shared by group",
+			  to);
 	if (stream->broadcast)
 		fputs(", read by every task", to);
 	if (stream->bootstrap)

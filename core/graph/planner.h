@@ -91,6 +91,7 @@ typedef struct planner {
 	uint32_t record_errors;   /* the job's */
 	const char *dead_letters; /* id of the output, or NULL */
 	uint32_t dead_letter_stream;
+	uint32_t *fed_by_group; /* by operator: 0, or 1 + the input, shared by a consumer group, that feeds it */
 } planner;
 
 /* Memory of the plan, zeroed; NULL sets failed. */
@@ -190,6 +191,9 @@ void plan_identify(planner *p);   /* plan_identity.c: id, state ids */
 void plan_stages(planner *p);     /* plan_stages.c */
 void plan_projection(planner *p); /* plan_projection.c */
 void plan_check(planner *p);      /* plan_check.c: what can be said only about the whole */
+void plan_groups(planner *p);     /* plan_group.c: inputs shared by a consumer group; settles their positions' way */
+/* A group input feeds it, whose positions are committed behind what was written: records may come twice. */
+int plan_loses_positions(const planner *p, uint32_t operator_index);
 void plan_delivery(planner *p);
 
 /* What a plan prints: short words (plan_words.c). */

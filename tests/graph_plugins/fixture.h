@@ -21,7 +21,8 @@ extern const flow_host *fixture_host;
 		FLOW_SIZEOF(flow_component), kind_value, flag_bits, 0, word, "Fixture.", sets, table, NULL                     \
 	}
 
-extern const flow_component fixture_file, fixture_messaging, fixture_own, fixture_source_only;
+extern const flow_component fixture_file, fixture_messaging, fixture_own, fixture_source_only,
+	fixture_shared;
 extern const flow_component fixture_csv, fixture_json, fixture_string, fixture_frames;
 extern const flow_component fixture_where, fixture_aggregate, fixture_write_table, fixture_join_table, fixture_sink_all,
 	fixture_block, fixture_pair, fixture_split, fixture_keyed_only, fixture_timed, fixture_sloppy, fixture_pass;

@@ -76,6 +76,7 @@ init(const flow_host *host, flow_error *error)
 static const flow_component *const components[] = {
 	&fixture_file,        &fixture_messaging,
 	&fixture_own,         &fixture_source_only,
+	&fixture_shared,
 	&fixture_csv,         &fixture_json,
 	&fixture_string,      &fixture_frames,
 	&fixture_where,       &fixture_aggregate,

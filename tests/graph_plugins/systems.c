@@ -17,7 +17,8 @@ OPTION(path_option, .type = FLOW_OPTION_PATH, .name = "path", .doc = "Fixture.")
 OPTION(partitions_option, .type = FLOW_OPTION_INT, .name = "partitions", .doc = "Fixture.");
 OPTION(content_option, .type = FLOW_OPTION_STRING, .name = "content", .doc = "First bytes of the stream.");
 OPTION(wrong_option, .type = FLOW_OPTION_STRING, .name = "wrong", .doc = "What describe fails with.");
-SET(input_set, "input", &path_option, &partitions_option, &content_option, &wrong_option);
+OPTION(group_option, .type = FLOW_OPTION_BOOL, .name = "group", .doc = "Shared by a consumer group.");
+SET(input_set, "input", &path_option, &partitions_option, &content_option, &wrong_option, &group_option);
 
 OPTION(writers_option, .type = FLOW_OPTION_INT, .name = "writers", .doc = "Fixture.");
 static const char *const delivery_choices[] = { "once", "again", "resumable", "one_phase", NULL };
@@ -25,7 +26,8 @@ OPTION(promise_option, .type = FLOW_OPTION_ENUM, .name = "promise", .choices = d
 OPTION(takes_option, .type = FLOW_OPTION_TYPE, .name = "takes", .doc = "The type that it dictates.");
 OPTION(compression_option, .type = FLOW_OPTION_STRING, .name = "compression", .default_text = "none",
 	   .doc = "Fixture.");
-SET(output_set, "output", &path_option, &writers_option, &promise_option, &takes_option, &compression_option);
+OPTION(positions_option, .type = FLOW_OPTION_BOOL, .name = "takes_positions", .doc = "Fixture.");
+SET(output_set, "output", &path_option, &writers_option, &promise_option, &takes_option, &compression_option, &positions_option);
 static const flow_option_set *const sets[] = { &system_set, &input_set, &output_set, NULL };
 
 static flow_status
@@ -57,10 +59,12 @@ describe(flow_system *system, const flow_stream_request *request, flow_stream_de
 		description->partition_count =
 			(int32_t)flow_option_int(request->options, "partitions", FLOW_PARTITIONS_UNKNOWN);
 		description->sample = flow_option_get(request->options, "content") != NULL;
+		description->self_assigned = flow_option_bool(request->options, "group", 0);
 		return FLOW_OK;
 	}
 	flow_slice promise = flow_option_text(request->options, "promise");
 	description->max_writers = (uint32_t)flow_option_int(request->options, "writers", 0);
+	description->takes_positions = flow_option_bool(request->options, "takes_positions", 0);
 	for (uint32_t i = 0; delivery_choices[i] != NULL; i++)
 		if (flow_slice_is(promise, delivery_choices[i]))
 			description->delivery = i + 1;
@@ -181,6 +185,8 @@ static OPS(own_ops, describe_own);
 #define BOTH (FLOW_SYSTEM_HAS_INPUTS | FLOW_SYSTEM_HAS_OUTPUTS)
 COMPONENT(fixture_file, FLOW_SYSTEM, BOTH | FLOW_SYSTEM_BYTE_STREAMS, "file", sets, &fixture_system_ops);
 COMPONENT(fixture_messaging, FLOW_SYSTEM, BOTH | FLOW_SYSTEM_INTERMEDIATE, "messaging", sets, &fixture_system_ops);
+COMPONENT(fixture_shared, FLOW_SYSTEM, BOTH | FLOW_SYSTEM_INTERMEDIATE | FLOW_SYSTEM_SHARED, "shared", sets,
+		  &fixture_system_ops);
 COMPONENT(fixture_own, FLOW_SYSTEM, BOTH | FLOW_SYSTEM_OWN_SERDE, "own", sets, &own_ops);
 COMPONENT(fixture_source_only, FLOW_SYSTEM, FLOW_SYSTEM_HAS_INPUTS | FLOW_SYSTEM_ALWAYS_BOUNDED, "source_only", sets,
 		  &fixture_system_ops);
