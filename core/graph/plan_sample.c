@@ -9,7 +9,8 @@
 #include "graph/planner.h"
 
 #define SAMPLE_SIZE ((uint64_t)64 * 1024)
-#define WAIT_SECONDS 10
+
+uint32_t plan_sample_seconds = 10;
 
 struct reading {
 	const flow_system_ops *ops;
@@ -37,7 +38,7 @@ wait_for_more(struct reading *r, flow_error *error)
 		return FLOW_OK;
 	while (r->blocking || sem_timedwait(&r->wake, &r->until) != 0)
 		if (r->blocking || errno != EINTR)
-			return error_set(error, FLOW_E_TIMEOUT, "nothing came within %d seconds", WAIT_SECONDS);
+			return error_set(error, FLOW_E_TIMEOUT, "nothing came within %u seconds", plan_sample_seconds);
 	return FLOW_OK;
 }
 
@@ -99,7 +100,7 @@ read_with_source(struct reading *r, const plan_system *system, const plan_stream
 		return status;
 	r->blocking = info.blocking != 0;
 	clock_gettime(CLOCK_REALTIME, &r->until);
-	r->until.tv_sec += WAIT_SECONDS;
+	r->until.tv_sec += plan_sample_seconds;
 	status = read_first_partition(r, error);
 	builder_clear(r->builder);
 	r->ops->source_close(r->source);

@@ -49,6 +49,8 @@ class Applications(e2e.Test):
         two = self.flowd("run", PAGE_VIEWS, APPLICATIONS / "wrong.so", expect=3).err
         self.assertIn("there are two applications", two)
         self.assertIn("has no application", self.flowd("run", e2e.BUILD / "plugins/json.so", expect=3).err)
+        self.assertIn("several.so: application: plugin several has several applications; put each into a plugin of its own",
+                      self.flowd("run", APPLICATIONS / "several.so", expect=3).err)
         self.assertIn("nowhere.so", self.flowd("run", "nowhere.so", expect=4).err)
         self.write("empty.so", "")
         self.assertIn("empty.so", self.flowd("run", "empty.so", expect=4).err)

@@ -24,6 +24,8 @@ bind_to(const char *type, const flow_schema **output, void **binding)
 			host->errors->option(error, "refuse");                                                                     \
 			return flow_fail(host, error, FLOW_E_TYPE, "these records cannot be changed");                             \
 		}                                                                                                              \
+		if (flow_option_bool(options, "silent", 0))                                                                    \
+			return FLOW_OK;                                                                                            \
 		return bind_to(type, output, binding);                                                                         \
 	}                                                                                                                  \
 	static const flow_transformer_ops word##_ops = { .struct_size = FLOW_SIZEOF(flow_transformer_ops),                 \
@@ -32,7 +34,8 @@ bind_to(const char *type, const flow_schema **output, void **binding)
 													 .apply = NEVER,                                                   \
 													 .close = NEVER }
 OPTION(refuse_option, .type = FLOW_OPTION_BOOL, .name = "refuse", .doc = "Fixture.");
-SET(refuse_set, "", &refuse_option);
+OPTION(silent_option, .type = FLOW_OPTION_BOOL, .name = "silent", .doc = "Does not say what its results are.");
+SET(refuse_set, "", &refuse_option, &silent_option);
 static const flow_option_set *const refuse_sets[] = { &refuse_set, NULL };
 TRANSFORMER(envelope, "record(of_stream:int64)");
 TRANSFORMER(changing, "record(of_system:int64)");
@@ -49,7 +52,8 @@ OPTION(fails_option, .type = FLOW_OPTION_BOOL, .name = "fails", .doc = "Fixture.
 OPTION(nothing_option, .type = FLOW_OPTION_BOOL, .name = "nothing", .doc = "Returns no result.");
 OPTION(same_option, .type = FLOW_OPTION_STRING, .name = "id", .doc = "Id of the input that it describes.");
 OPTION(counter_option, .type = FLOW_OPTION_STRING, .name = "counter", .doc = "A file that gets one byte for each call.");
-SET(growing_set, "", &into_option, &fails_option, &nothing_option, &same_option, &counter_option);
+OPTION(steals_option, .type = FLOW_OPTION_BOOL, .name = "steals", .doc = "Takes records of what an earlier call described.");
+SET(growing_set, "", &into_option, &fails_option, &nothing_option, &same_option, &counter_option, &steals_option);
 static const flow_option_set *const growing_sets[] = { &growing_set, NULL };
 
 static void
@@ -86,9 +90,15 @@ expand(const flow_host *host, const flow_options *options, const flow_stream_req
 		return flow_fail(host, error, FLOW_E_CONFIG, "it does not want to");
 	if (flow_option_bool(options, "nothing", 0))
 		return FLOW_OK;
+	static flow_descriptor *earlier; /* for one test only: it dies with the plan */
 	const char *fixed = flow_option_text(options, "id").data;
 	if (into == NULL) {
 		*result = expand_into(request, ops, graph, "own", 0, fixed);
+		if (flow_option_bool(options, "steals", 0)) {
+			flow_descriptor *own = *result;
+			*result = earlier == NULL ? own : ops->step(graph, earlier, "stolen", FLOW_HERE);
+			earlier = own;
+		}
 		return FLOW_OK;
 	}
 	flow_descriptor *step = NULL;
@@ -122,14 +132,27 @@ OPTION(one_key_option, .type = FLOW_OPTION_BOOL, .name = "one_key", .doc = "Give
 OPTION(other_key_option, .type = FLOW_OPTION_TYPE, .name = "key_type", .doc = "Says that keys become this.");
 OPTION(kind_option, .type = FLOW_OPTION_INT, .name = "state_kind", .doc = "FLOW_STATE_* of its states, whatever fits them.");
 OPTION(timers_option, .type = FLOW_OPTION_BOOL, .name = "timers", .doc = "Fixture.");
+OPTION(shape_option, .type = FLOW_OPTION_INT, .name = "shape", .doc = "FLOW_SHAPE_* that it claims to have.");
+OPTION(outputs_option, .type = FLOW_OPTION_INT, .name = "outputs", .doc = "Which outputs it describes, as bits.");
+OPTION(count_option, .type = FLOW_OPTION_INT, .name = "state_count", .doc = "So many states instead of those of `state`.");
+OPTION(reads_option, .type = FLOW_OPTION_STRING, .name = "reads", .doc = "A table that it says to read.");
+OPTION(writes_option, .type = FLOW_OPTION_STRING, .name = "writes", .doc = "A table that it says to write.");
+OPTION(asks_option, .type = FLOW_OPTION_STRING, .name = "asks", .doc = "A table whose schema it asks for.");
 SET(shape_set, "", &state_option, &broadcast_option, &keeps_option, &one_key_option, &other_key_option, &kind_option,
-	&timers_option);
+	&timers_option, &shape_option, &outputs_option, &count_option, &reads_option, &writes_option, &asks_option);
 static const flow_option_set *const shape_sets[] = { &shape_set, NULL };
+
+#define MANY_STATES 300
 
 struct shaped {
 	flow_state_declaration declarations[4];
 	const flow_state_declaration *states[5];
 	const flow_schema *key;
+	char table[2][64];
+	const char *tables[2][2];
+	flow_state_declaration many[MANY_STATES];
+	char many_names[MANY_STATES][8];
+	const flow_state_declaration *many_states[MANY_STATES + 1];
 };
 
 static void
@@ -157,23 +180,63 @@ declare_states(struct shaped *bound, const flow_option_value *states)
 	}
 }
 
+static void
+declare_many(struct shaped *bound, int64_t count)
+{
+	for (int64_t i = 0; i < count && i < MANY_STATES; i++) {
+		snprintf(bound->many_names[i], sizeof(bound->many_names[i]), "s%d", (int)i);
+		bound->many[i] = (flow_state_declaration){ .struct_size = FLOW_SIZEOF(flow_state_declaration),
+												   .kind = FLOW_STATE_VALUE,
+												   .name = bound->many_names[i],
+												   .layout = "fixture" };
+		bound->many_states[i] = &bound->many[i];
+	}
+}
+
+/* The option's text as a list of one table, or NULL. */
+static const char *const *
+table_named(struct shaped *bound, const flow_options *options, const char *option, int which)
+{
+	flow_slice name = flow_option_text(options, option);
+	if (name.size == 0)
+		return NULL;
+	snprintf(bound->table[which], sizeof(bound->table[which]), "%s", name.data);
+	bound->tables[which][0] = bound->table[which];
+	return bound->tables[which];
+}
+
+static flow_status
+ask_for(const char *table, flow_error *error)
+{
+	const flow_schema *schema = NULL, *key = NULL;
+	const flow_tables *tables = fixture_host->get_service(FLOW_SERVICE_TABLES);
+	return table == NULL ? FLOW_OK : tables->schema(table, &schema, &key, error);
+}
+
 static flow_status
 shape_bind(const flow_options *options, const flow_function_input *const *inputs, uint32_t shape, flow_function_plan *plan,
 		   void **binding, flow_error *error)
 {
+	flow_status asked = ask_for(flow_option_text(options, "asks").data, error);
+	if (asked != FLOW_OK)
+		return asked;
 	struct shaped *bound = flow_new(fixture_host, sizeof(*bound));
 	if (bound == NULL)
 		return flow_fail(fixture_host, error, FLOW_E_MEMORY, "out of memory");
 	flow_slice key = flow_option_text(options, "key_type");
 	declare_states(bound, flow_option_get(options, "state"));
 	bound->key = key.size == 0 ? NULL : fixture_type(key.data);
-	plan->shape = shape;
-	plan->outputs[0] = inputs[0]->schema;
-	plan->outputs[1] = shape == FLOW_SHAPE_TWO_OUTPUTS ? inputs[0]->schema : NULL;
+	int64_t outputs = flow_option_int(options, "outputs", shape == FLOW_SHAPE_TWO_OUTPUTS ? 3 : 1);
+	plan->shape = (uint32_t)flow_option_int(options, "shape", shape);
+	plan->outputs[0] = (outputs & 1) != 0 ? inputs[0]->schema : NULL;
+	plan->outputs[1] = (outputs & 2) != 0 ? inputs[0]->schema : NULL;
 	plan->keeps_key = (uint32_t)flow_option_bool(options, "keeps_key", 0);
 	plan->output_keys[0] = flow_option_bool(options, "one_key", 0) ? inputs[0]->key_schema : bound->key;
 	plan->output_keys[1] = shape == FLOW_SHAPE_TWO_OUTPUTS ? bound->key : NULL;
-	plan->states = bound->states;
+	declare_many(bound, flow_option_int(options, "state_count", 0));
+	plan->states = bound->many_states[0] != NULL ? bound->many_states : bound->states;
+	plan->reads_tables = table_named(bound, options, "reads", 0);
+	plan->writes_tables = table_named(bound, options, "writes", 1);
 	plan->uses_timers = (uint32_t)flow_option_bool(options, "timers", 0);
 	for (size_t i = 0; i < 4; i++)
 		bound->declarations[i].kind = (uint32_t)flow_option_int(options, "state_kind", bound->declarations[i].kind);

@@ -18,10 +18,11 @@ OPTION(partitions_option, .type = FLOW_OPTION_INT, .name = "partitions", .doc = 
 OPTION(content_option, .type = FLOW_OPTION_STRING, .name = "content", .doc = "First bytes of the stream.");
 OPTION(wrong_option, .type = FLOW_OPTION_STRING, .name = "wrong", .doc = "What describe fails with.");
 OPTION(group_option, .type = FLOW_OPTION_BOOL, .name = "group", .doc = "Shared by a consumer group.");
-SET(input_set, "input", &path_option, &partitions_option, &content_option, &wrong_option, &group_option);
+OPTION(silent_option, .type = FLOW_OPTION_BOOL, .name = "silent", .doc = "Nothing is said about its records; none come.");
+SET(input_set, "input", &path_option, &partitions_option, &content_option, &wrong_option, &group_option, &silent_option);
 
 OPTION(writers_option, .type = FLOW_OPTION_INT, .name = "writers", .doc = "Fixture.");
-static const char *const delivery_choices[] = { "once", "again", "resumable", "one_phase", NULL };
+static const char *const delivery_choices[] = { "once", "again", "resumable", "one_phase", "strange", NULL };
 OPTION(promise_option, .type = FLOW_OPTION_ENUM, .name = "promise", .choices = delivery_choices, .doc = "Fixture.");
 OPTION(takes_option, .type = FLOW_OPTION_TYPE, .name = "takes", .doc = "The type that it dictates.");
 OPTION(compression_option, .type = FLOW_OPTION_STRING, .name = "compression", .default_text = "none",
@@ -78,7 +79,7 @@ describe_own(flow_system *system, const flow_stream_request *request, flow_strea
 			 flow_error *error)
 {
 	flow_status status = describe(system, request, description, error);
-	if (status == FLOW_OK && request->direction == FLOW_DIRECTION_INPUT)
+	if (status == FLOW_OK && request->direction == FLOW_DIRECTION_INPUT && !flow_option_bool(request->options, "silent", 0))
 		description->schema = fixture_type("record(id:int64,text:string)");
 	return status;
 }
@@ -89,6 +90,7 @@ describe_own(flow_system *system, const flow_stream_request *request, flow_strea
 struct flow_source {
 	char content[256];
 	uint64_t size, read;
+	int silent;
 	flow_partition partition;
 	const flow_partition *partitions[1];
 };
@@ -103,6 +105,7 @@ source_open(flow_system *system, const flow_stream_request *request, flow_source
 	*source = flow_new(fixture_host, sizeof(**source));
 	if (*source == NULL)
 		return flow_fail(fixture_host, error, FLOW_E_MEMORY, "out of memory");
+	(*source)->silent = flow_option_bool(request->options, "silent", 0);
 	(*source)->size = content.size < 256 ? content.size : 256;
 	memcpy((*source)->content, content.data, (*source)->size);
 	(*source)->partition.struct_size = FLOW_SIZEOF(flow_partition);
@@ -129,11 +132,13 @@ source_assign(flow_source *source, uint32_t partition, flow_slice position, flow
 	return FLOW_OK;
 }
 
-/* Four bytes a call. */
+/* Four bytes a call; a silent one is waited for in vain. */
 static flow_status
 source_read(flow_source *source, flow_builder *builder, flow_error *error)
 {
 	uint64_t left = source->size - source->read, take = left < 4 ? left : 4;
+	if (source->silent)
+		return FLOW_AGAIN;
 	if (take == 0)
 		return FLOW_END;
 	builder->flags |= FLOW_BATCH_RAW | FLOW_BATCH_STREAM;

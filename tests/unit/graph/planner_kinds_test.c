@@ -209,6 +209,17 @@ given_an_expander_that_fails_or_returns_nothing_when_planned_then_the_input_is_t
 }
 
 static void
+given_an_expander_that_uses_what_it_described_before_when_planned_then_it_is_refused(void **state)
+{
+	const char *reported =
+		plan_text_problems(*state, "application: { name = \"t\"; systems: { u: { type = \"growing\"; steals = true; };\n" LOCAL "};\n"
+								   "inputs: { a: { system = \"u\"; }; b: { system = \"u\"; }; };\n" OUT
+								   "flow: ( { from = \"a\"; to = \"o\"; }, { from = \"b\"; to = \"o\"; } ); };\n");
+	assert_non_null(strstr(reported, ": application.inputs.b: a step takes its records from an input or a step, not from another "
+									 "application's input\n"));
+}
+
+static void
 given_an_expansion_into_an_id_that_is_taken_when_planned_then_equal_content_is_shared_and_other_is_an_error(void **state)
 {
 	static const char conf[] =
@@ -257,6 +268,7 @@ main(void)
 		TEST(given_a_system_that_expands_into_itself_when_planned_then_the_chain_is_told_and_it_is_asked_once),
 		TEST(given_systems_that_expand_in_a_ring_when_planned_then_the_chain_and_all_places_are_told),
 		TEST(given_an_expander_that_fails_or_returns_nothing_when_planned_then_the_input_is_told),
+		TEST(given_an_expander_that_uses_what_it_described_before_when_planned_then_it_is_refused),
 		TEST(given_an_expansion_into_an_id_that_is_taken_when_planned_then_equal_content_is_shared_and_other_is_an_error),
 		TEST(given_a_serde_of_a_logical_input_in_configuration_when_planned_then_it_is_refused),
 	};
