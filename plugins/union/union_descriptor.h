@@ -23,11 +23,12 @@ union_make_system(flow_graph *graph, const char *name, const char *system_name, 
 	return flow_put_text(made, "members.physical_name", pattern, place);
 }
 
-#define union_system(graph, name, of_system, pattern)                                                                  \
-	FLOW_NEW(union_system_descriptor, union_make_system(graph, name, (of_system).system->name, pattern, FLOW_HERE))
+#define union_system(graph, union_name, of_system, pattern)                                                            \
+	FLOW_NEW(union_system_descriptor,                                                                                  \
+			 union_make_system(graph, union_name, (of_system).system->name, pattern, FLOW_HERE))
 /* A further property of the members: text, with ranges as in the pattern. */
-#define union_system_with_member_text(of, name, text)                                                                  \
-	FLOW_SAME(of, flow_put_text((of).system, "members.properties." name, text, FLOW_HERE))
+#define union_system_with_member_text(of, property, text)                                                              \
+	FLOW_SAME(of, flow_put_text((of).system, "members.properties." property, text, FLOW_HERE))
 
 #define union_input(of_system, id)                                                                                     \
 	FLOW_NEW(union_input_descriptor, flow_make_stream((of_system).system->graph, FLOW_DESCRIBE_INPUT, id,              \

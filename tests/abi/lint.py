@@ -54,6 +54,13 @@ def check_plugin(path, plugin_folder, include):
     return None
 
 
+def check_descriptor(include):
+    """What an application includes must not pull in a plugin's insides."""
+    if include != "flow_sdk/descriptor.h" and room_of_include(include) != "flow":
+        return "a plugin's descriptors include flow_sdk/descriptor.h and flow/ only"
+    return None
+
+
 def includes(source):
     for path in sources(source / "include", ".h"):
         for number, include in local_includes(path):
@@ -75,6 +82,8 @@ def includes(source):
                 continue
             for number, include in local_includes(path):
                 reason = check_plugin(path, plugin, include)
+                if path.name == f"{plugin.name}_descriptor.h":
+                    reason = check_descriptor(include)
                 if reason:
                     yield path, number, include, reason
 

@@ -466,6 +466,13 @@ apply_to_all(flow_context *context, flow_status (*visit)(void *self, const flow_
 	return status;
 }
 
+static void *
+shared(flow_context *context)
+{
+	(void)context;
+	return NULL;
+}
+
 static const flow_context_ops context_ops = {
 	.struct_size = FLOW_SIZEOF(flow_context_ops),
 	.slots = slots,
@@ -480,6 +487,7 @@ static const flow_context_ops context_ops = {
 	.table = table,
 	.scratch = scratch,
 	.apply_to_all_partitions = apply_to_all,
+	.shared = shared,
 };
 
 /* --- life --- */
@@ -546,6 +554,22 @@ bind(fixture_function *g, const flow_options *options, const fixture_input *inpu
 	return g->ops->bind(&host_services, options, inputs, 1, &g->plan, &g->binding, &g->fixture->error);
 }
 
+static void
+make_context(fixture_function *g, const char *id)
+{
+	g->scratch = builder_create(g->fixture->pool, 0, 0);
+	assert_non_null(g->scratch);
+	g->context = (flow_context){ .struct_size = FLOW_SIZEOF(flow_context),
+								 .ops = &context_ops,
+								 .outputs = g->output_list,
+								 .job = flow_slice_of("test"),
+								 .operator_name = flow_slice_of(id),
+								 .task_count = 1,
+								 .max_parallelism = 128 };
+	for (uint32_t i = 0; i < 2 && g->plan.outputs[i] != NULL; i++, g->context.output_count++)
+		open_output(g, i);
+}
+
 fixture_function *
 fixture_try_function_open(fixture *f, const char *id, const char *const *assignments, const fixture_input *input)
 {
@@ -561,19 +585,75 @@ fixture_try_function_open(fixture *f, const char *id, const char *const *assignm
 	g->event_time = INT64_MIN;
 	if (bind(g, options, input) != FLOW_OK)
 		return NULL;
-	g->scratch = builder_create(f->pool, 0, 0);
-	assert_non_null(g->scratch);
-	g->context = (flow_context){ .struct_size = FLOW_SIZEOF(flow_context),
-								 .ops = &context_ops,
-								 .outputs = g->output_list,
-								 .job = flow_slice_of("test"),
-								 .operator_name = flow_slice_of(id),
-								 .task_count = 1,
-								 .max_parallelism = 128 };
-	for (uint32_t i = 0; i < 2 && g->plan.outputs[i] != NULL; i++, g->context.output_count++)
-		open_output(g, i);
+	make_context(g, id);
 	fixture_on_destroy(f, close_function, g);
 	return g->ops->open(g->binding, &g->context, &g->function, &f->error) == FLOW_OK ? g : NULL;
+}
+
+/* --- transformers: their calls as those of a function --- */
+
+struct transforming {
+	const flow_transformer_ops *ops;
+	void *binding;
+	flow_transformer *transformer;
+};
+
+static flow_status
+transform(flow_function *function, uint32_t input, const flow_batch *batch, flow_error *error)
+{
+	struct transforming *t = (struct transforming *)function;
+	(void)input;
+	return t->ops->apply(t->transformer, batch, error);
+}
+
+static void
+close_transforming(flow_function *function)
+{
+	struct transforming *t = (struct transforming *)function;
+	t->ops->close(t->transformer);
+}
+
+static void
+unbind_transforming(void *binding)
+{
+	struct transforming *t = binding;
+	t->ops->unbind(t->binding);
+}
+
+static const flow_function_ops transforming_ops = { .struct_size = FLOW_SIZEOF(flow_function_ops),
+													.unbind = unbind_transforming,
+													.process = transform,
+													.close = close_transforming };
+
+static void
+release_output(void *schema)
+{
+	schema_release(schema);
+}
+
+fixture_function *
+fixture_try_transformer_open(fixture *f, const char *id, const char *const *assignments, const flow_schema *input)
+{
+	const flow_component *component = fixture_component(f, FLOW_TRANSFORMER, id);
+	const flow_options *options = fixture_try_options(f, component, "", assignments);
+	if (options == NULL)
+		return NULL;
+	struct transforming *t = zeroed(f, sizeof(*t));
+	t->ops = component->ops;
+	const flow_schema *output = NULL;
+	if (t->ops->bind(&host_services, options, input, NULL, &output, &t->binding, &f->error) != FLOW_OK)
+		return NULL;
+	fixture_function *g = zeroed(f, sizeof(*g));
+	g->fixture = f;
+	g->ops = &transforming_ops;
+	g->binding = t;
+	g->plan.outputs[0] = output;
+	fixture_on_destroy(f, release_output, (void *)(uintptr_t)output);
+	make_context(g, id);
+	flow_status status = t->ops->init(t->binding, &g->context, &t->transformer, &f->error);
+	g->function = status == FLOW_OK ? (flow_function *)t : NULL;
+	fixture_on_destroy(f, close_function, g);
+	return status == FLOW_OK ? g : NULL;
 }
 
 fixture_function *

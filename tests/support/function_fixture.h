@@ -28,6 +28,9 @@ fixture_function *fixture_function_open(fixture *f, const char *id, const char *
 /* NULL: bind or open failed, the text is in f->error. */
 fixture_function *fixture_try_function_open(fixture *f, const char *id, const char *const *assignments,
 											const fixture_input *input);
+/* A transformer of one input, which is then fed like a function; its results are output 0. NULL: bind or init failed. */
+fixture_function *fixture_try_transformer_open(fixture *f, const char *id, const char *const *assignments,
+											   const flow_schema *input);
 const flow_function_plan *fixture_function_plan(const fixture_function *g);
 
 /* The batch with key, key bytes and hash columns from a field of its records. */
