@@ -109,16 +109,13 @@ collect(runtime *run, collected *c)
 	return recovery_identities(run, c->memory, r);
 }
 
-static void
-release_deltas(collected *c, uint32_t count)
+/* The store takes the deltas over. */
+static flow_status
+write_checkpoint(runtime *run, collected *c, flow_error *error)
 {
-	for (uint32_t i = 0; c->reports != NULL && i < count; i++) {
-		task_report *r = c->reports[i];
-		for (uint64_t k = 0; r != NULL && k < r->delta_count; k++)
-			state_delta_release(r->deltas[k]);
-		if (r != NULL)
-			r->delta_count = 0;
-	}
+	for (uint32_t i = 0; i < run->topology->task_count; i++)
+		c->reports[i]->delta_count = 0;
+	return checkpoint_write(run->store, &c->record, c->deltas, c->delta_count, one_phase_output(run) != NULL, error);
 }
 
 /* --- what follows the write ----------------------------------------------------------------------------------------- */
@@ -214,12 +211,9 @@ epoch_complete(runtime *run, flow_error *error)
 	if (status == FLOW_OK)
 		status = tables_flush(run, error);
 	if (status == FLOW_OK && !crash_here(run, CRASH_BEFORE_WRITE, &status, error))
-		status = checkpoint_write(run->store, &c.record, c.deltas, c.delta_count, one_phase_output(run) != NULL, error);
-	if (one_phase_output(run) == NULL)
-		release_deltas(&c, run->topology->task_count);
+		status = write_checkpoint(run, &c, error);
 	if (status == FLOW_OK && !crash_here(run, CRASH_AFTER_WRITE, &status, error))
 		status = commit_all(run, &c, error);
-	release_deltas(&c, run->topology->task_count); /* a pending epoch's: the store has it only now */
 	int committed = status == FLOW_OK && !run->restore;
 	if (committed) {
 		delete_used(run, &c);

@@ -207,6 +207,8 @@ recovery_settle(runtime *run, int *finished, flow_error *error)
 			status = checkpoint_load(run->store, &applied, &pending, error);
 	}
 	if (status == FLOW_OK)
+		status = checkpoint_fold(run->store, error);
+	if (status == FLOW_OK)
 		status = commit_abort(run, applied, 0, error);
 	if (status == FLOW_OK)
 		status = keep_copy(run, applied, error);

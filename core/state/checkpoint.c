@@ -16,17 +16,16 @@
 #include "base/io.h"
 #include "base/memory.h"
 #include "state/checkpoint_file.h"
+#include "state/checkpoint_segments.h"
 #include "state/directory.h"
 
 #define SPACE_STATE 0
 #define SPACE_RECORDS 1
-#define SPACE_PENDING_PUTS 2
-#define SPACE_PENDING_DELETES 3
-#define SPACE_COUNT 4
+#define SPACE_SEGMENTS 2
+#define SPACE_COUNT 3
 
 #define FILE_LIMIT ((uint64_t)4 << 30)
 #define COMMITTED_SIZE 13 /* epoch, finished, CRC32C */
-#define APPLY_RUN 256     /* pairs read at a time */
 
 /* One record: its bytes and what they say. */
 struct slot {
@@ -42,7 +41,8 @@ struct checkpoint_store {
 	state_backend backend;
 	struct slot applied;
 	struct slot pending;
-	int unsure; /* a write failed: what is on disk is unknown until it is read again */
+	struct segments segments; /* of the store */
+	int unsure;               /* a write failed: what is on disk is unknown until it is read again */
 };
 
 static flow_status
@@ -159,12 +159,6 @@ delete_record(const char *name)
 	return make_write(FLOW_STORE_DELETE, SPACE_RECORDS, flow_slice_of(name), flow_slice_make(NULL, 0));
 }
 
-static flow_store_write
-delete_space(uint32_t space)
-{
-	return make_write(FLOW_STORE_DELETE_RANGE, space, flow_slice_make(NULL, 0), flow_slice_make(NULL, 0));
-}
-
 static flow_status
 read_committed(checkpoint_store *s, flow_slice bytes, flow_error *error)
 {
@@ -192,7 +186,9 @@ read_records(checkpoint_store *s, flow_builder *memory, flow_error *error)
 		status = slot_set(&s->applied, values[0], error);
 	if (status == FLOW_OK)
 		status = slot_set(&s->pending, values[1], error);
-	return status == FLOW_OK ? read_committed(s, values[2], error) : status;
+	if (status == FLOW_OK)
+		status = read_committed(s, values[2], error);
+	return status == FLOW_OK ? segments_read(&s->segments, &s->backend, SPACE_SEGMENTS, error) : status;
 }
 
 static flow_status
@@ -333,6 +329,7 @@ checkpoint_store_close(checkpoint_store *s)
 	close_store(s);
 	slot_clear(&s->applied);
 	slot_clear(&s->pending);
+	segments_clear(&s->segments);
 	state_directory_close(&s->directory);
 	memory_release(s);
 }
@@ -425,57 +422,115 @@ check_order(const checkpoint_store *s, const checkpoint *record, flow_error *err
 	return FLOW_OK;
 }
 
-/* A growing list of writes for the store. */
-struct writes {
-	flow_store_write *items;
-	uint64_t count;
-	uint64_t capacity;
+/* A change of the store that is being put together. */
+struct change {
+	arena *memory;
+	struct store_writes writes;
+	fold fold;      /* what the writes of a fold point to */
+	uint64_t folds; /* the epoch up to which it folds segments; 0: it does not */
 };
 
 static flow_status
-add_write(struct writes *list, flow_store_write write, flow_error *error)
+change_begin(struct change *change, flow_error *error)
 {
-	if (list->count == list->capacity) {
-		uint64_t capacity = list->capacity == 0 ? 64 : list->capacity * 2;
-		flow_store_write *items = memory_reallocate(list->items, capacity * sizeof(*items));
-		if (items == NULL)
-			return out_of_memory(error);
-		list->items = items;
-		list->capacity = capacity;
-	}
-	list->items[list->count++] = write;
-	return FLOW_OK;
+	*change = (struct change){ .memory = arena_create() };
+	return change->memory == NULL ? out_of_memory(error) : FLOW_OK;
+}
+
+static void
+change_end(struct change *change)
+{
+	memory_release(change->writes.items);
+	fold_clear(&change->fold);
+	arena_destroy(change->memory);
 }
 
 static flow_status
-add_deltas(const checkpoint_store *s, struct writes *list, state_delta *const *deltas, uint64_t count, int pending,
-		   flow_error *error)
+change_add(struct change *change, flow_store_write write, flow_error *error)
+{
+	return store_writes_add(&change->writes, &write) == FLOW_OK ? FLOW_OK : out_of_memory(error);
+}
+
+static flow_status
+settle_error(flow_status status, flow_error *error)
+{
+	return status < 0 && error_message(error)[0] == '\0'
+			   ? error_set(error, status, "checkpoint: %s", status_text(status))
+			   : status;
+}
+
+/* Folds the applied segments, and what is in change->fold already. */
+static flow_status
+add_fold(checkpoint_store *s, struct change *change, flow_error *error)
+{
+	change->folds = s->applied.record == NULL ? 0 : s->applied.record->epoch;
+	return settle_error(segments_fold(&s->segments, &s->backend, SPACE_SEGMENTS, SPACE_STATE, change->folds,
+									  &change->fold, &change->writes, change->memory, error),
+						error);
+}
+
+/* State that changed: segments, or with those that are there into the state proper. Takes the deltas over. */
+static flow_status
+add_deltas(checkpoint_store *s, struct change *change, uint64_t epoch, state_delta *const *deltas, uint64_t count,
+		   int pending, int *folded, flow_error *error)
+{
+	uint64_t applied = s->applied.record == NULL ? 0 : s->applied.record->epoch;
+	int due = segments_are_due(&s->segments, applied);
+	flow_status status = FLOW_OK;
+	*folded = due && !pending;
+	for (uint64_t i = 0; i < count && *folded && status == FLOW_OK; i++)
+		if (deltas[i] != NULL)
+			status = fold_take(&change->fold, state_delta_segment(deltas[i]), 0);
+	if (!*folded)
+		status = segments_add(&s->segments, SPACE_SEGMENTS, epoch, deltas, count, &change->writes, change->memory);
+	status = settle_error(status, error);
+	return status == FLOW_OK && due ? add_fold(s, change, error) : status;
+}
+
+static flow_status
+check_deltas(const checkpoint_store *s, state_delta *const *deltas, uint64_t count, flow_error *error)
+{
+	for (uint64_t i = 0; i < count && s->ops == NULL; i++)
+		if (deltas[i] != NULL && state_delta_count(deltas[i]) != 0)
+			return error_set(error, FLOW_E_INTERNAL, "checkpoint: keyed state, but the job has no store");
+	return FLOW_OK;
+}
+
+static void
+end_deltas(state_delta *const *deltas, uint64_t count, void (*end)(state_delta *delta))
 {
 	for (uint64_t i = 0; i < count; i++)
-		if (deltas[i] != NULL && state_delta_writes(deltas[i], &list->items, &list->count, &list->capacity) != FLOW_OK)
-			return out_of_memory(error);
-	if (s->ops == NULL && list->count != 0)
-		return error_set(error, FLOW_E_INTERNAL, "checkpoint: keyed state, but the job has no store");
-	for (uint64_t i = 0; i < list->count && pending; i++) {
-		flow_store_write *w = &list->items[i];
-		w->space = w->kind == FLOW_STORE_PUT ? SPACE_PENDING_PUTS : SPACE_PENDING_DELETES;
-		w->kind = FLOW_STORE_PUT;
-	}
-	return FLOW_OK;
+		if (deltas[i] != NULL)
+			end(deltas[i]);
 }
 
 static flow_status
-write_record(checkpoint_store *s, flow_slice bytes, state_delta *const *deltas, uint64_t count, int pending,
-			 flow_error *error)
+write_record(checkpoint_store *s, uint64_t epoch, flow_slice bytes, state_delta *const *deltas, uint64_t count,
+			 int pending, flow_error *error)
 {
-	struct writes list = { 0 };
-	flow_status status = add_deltas(s, &list, deltas, count, pending, error);
+	struct change change;
+	int folded = 0;
+	flow_status status = change_begin(&change, error);
+	if (status != FLOW_OK) {
+		end_deltas(deltas, count, state_delta_release);
+		return status;
+	}
+	if (s->ops != NULL)
+		status = add_deltas(s, &change, epoch, deltas, count, pending, &folded, error);
 	if (status == FLOW_OK)
-		status = add_write(&list, put_record(pending ? "pending" : "applied", bytes), error);
+		status = change_add(&change, put_record(pending ? "pending" : "applied", bytes), error);
 	if (status == FLOW_OK)
-		status = persist(s, pending ? s->applied.bytes : bytes, pending ? bytes : flow_slice_make(NULL, 0), list.items,
-						 list.count, error);
-	memory_release(list.items);
+		status = persist(s, pending ? s->applied.bytes : bytes, pending ? bytes : flow_slice_make(NULL, 0),
+						 change.writes.items, change.writes.count, error);
+	if (status != FLOW_OK)
+		segments_forget(&s->segments, epoch);
+	else if (s->segments.count != 0)
+		segments_written(&s->segments);
+	if (status == FLOW_OK && change.folds != 0)
+		segments_folded(&s->segments, change.folds, &change.fold);
+	if (folded || s->ops == NULL)
+		end_deltas(deltas, count, status == FLOW_OK ? state_delta_settle : state_delta_release);
+	change_end(&change);
 	return status;
 }
 
@@ -499,74 +554,22 @@ checkpoint_write(checkpoint_store *s, const checkpoint *record, state_delta *con
 				 int pending, flow_error *error)
 {
 	flow_status status = check_order(s, record, error);
-	if (status != FLOW_OK)
-		return status;
-	flow_buffer *buffer = encode(s, record, error);
-	if (buffer == NULL)
-		return FLOW_E_MEMORY;
+	if (status == FLOW_OK)
+		status = check_deltas(s, deltas, delta_count, error);
+	flow_buffer *buffer = status == FLOW_OK ? encode(s, record, error) : NULL;
+	if (buffer == NULL) {
+		end_deltas(deltas, delta_count, state_delta_release);
+		return status != FLOW_OK ? status : FLOW_E_MEMORY;
+	}
 	flow_slice bytes = flow_slice_make(buffer->data, buffer->size);
-	status = write_record(s, bytes, deltas, delta_count, pending, error);
+	status = write_record(s, record->epoch, bytes, deltas, delta_count, pending, error);
 	if (status == FLOW_OK)
 		status = adopt(s, pending ? &s->pending : &s->applied, bytes, error);
 	buffer_destroy(buffer);
 	return status;
 }
 
-/* Adds the pending pairs of one space as writes of the state; the pairs are copied into `memory`. */
-static flow_status
-add_pending(checkpoint_store *s, uint32_t space, uint32_t kind, struct writes *list, arena *memory, flow_error *error)
-{
-	flow_store_iterator *iterator = NULL;
-	flow_slice none = { NULL, 0 };
-	flow_status status = s->ops->iterate(s->backend.store, NULL, space, none, none, 0, &iterator, error);
-	if (status != FLOW_OK)
-		return status;
-	flow_slice keys[APPLY_RUN], values[APPLY_RUN];
-	uint64_t count = 0;
-	while ((status = s->ops->next_many(iterator, APPLY_RUN, keys, values, &count, error)) == FLOW_OK) {
-		for (uint64_t i = 0; i < count && status == FLOW_OK; i++) {
-			keys[i].data = arena_copy(memory, keys[i].data, keys[i].size);
-			values[i].data = arena_copy(memory, values[i].data, values[i].size);
-			status = keys[i].data == NULL || values[i].data == NULL
-						 ? out_of_memory(error)
-						 : add_write(list, make_write(kind, SPACE_STATE, keys[i], values[i]), error);
-		}
-		if (status != FLOW_OK)
-			break;
-	}
-	s->ops->iterator_close(iterator);
-	return status == FLOW_END ? FLOW_OK : status;
-}
-
-static flow_status
-add_pending_away(struct writes *list, flow_error *error)
-{
-	const flow_store_write away[] = { delete_record("pending"), delete_space(SPACE_PENDING_PUTS),
-									  delete_space(SPACE_PENDING_DELETES) };
-	flow_status status = FLOW_OK;
-	for (size_t i = 0; i < FLOW_COUNT(away) && status == FLOW_OK; i++)
-		status = add_write(list, away[i], error);
-	return status;
-}
-
-static flow_status
-apply_pending(checkpoint_store *s, arena *memory, struct writes *list, flow_error *error)
-{
-	flow_status status = FLOW_OK;
-	if (s->ops != NULL) {
-		status = add_pending(s, SPACE_PENDING_PUTS, FLOW_STORE_PUT, list, memory, error);
-		if (status == FLOW_OK)
-			status = add_pending(s, SPACE_PENDING_DELETES, FLOW_STORE_DELETE, list, memory, error);
-		if (status == FLOW_OK)
-			status = add_write(list, put_record("applied", s->pending.bytes), error);
-		if (status == FLOW_OK)
-			status = add_pending_away(list, error);
-	}
-	if (status == FLOW_OK)
-		status = persist(s, s->pending.bytes, flow_slice_make(NULL, 0), list->items, list->count, error);
-	return status;
-}
-
+/* The pending epoch's segments are there: only the records change. */
 flow_status
 checkpoint_apply(checkpoint_store *s, flow_error *error)
 {
@@ -575,11 +578,8 @@ checkpoint_apply(checkpoint_store *s, flow_error *error)
 		return status;
 	if (s->pending.record == NULL)
 		return error_set(error, FLOW_E_NOT_FOUND, "checkpoint: there is no pending one to apply");
-	struct writes list = { 0 };
-	arena *memory = arena_create();
-	status = memory == NULL ? out_of_memory(error) : apply_pending(s, memory, &list, error);
-	memory_release(list.items);
-	arena_destroy(memory);
+	const flow_store_write writes[] = { put_record("applied", s->pending.bytes), delete_record("pending") };
+	status = persist(s, s->pending.bytes, flow_slice_make(NULL, 0), writes, FLOW_COUNT(writes), error);
 	if (status != FLOW_OK)
 		return status;
 	slot_clear(&s->applied);
@@ -594,13 +594,40 @@ checkpoint_drop(checkpoint_store *s, flow_error *error)
 	flow_status status = check_sure(s, error);
 	if (status != FLOW_OK || s->pending.record == NULL)
 		return status;
-	struct writes list = { 0 };
-	status = s->ops == NULL ? FLOW_OK : add_pending_away(&list, error);
+	uint64_t epoch = s->pending.record->epoch;
+	struct change change;
+	status = change_begin(&change, error);
 	if (status == FLOW_OK)
-		status = persist(s, s->applied.bytes, flow_slice_make(NULL, 0), list.items, list.count, error);
-	memory_release(list.items);
+		status =
+			settle_error(segments_delete(&s->segments, SPACE_SEGMENTS, epoch, &change.writes, change.memory), error);
 	if (status == FLOW_OK)
+		status = change_add(&change, delete_record("pending"), error);
+	if (status == FLOW_OK)
+		status =
+			persist(s, s->applied.bytes, flow_slice_make(NULL, 0), change.writes.items, change.writes.count, error);
+	change_end(&change);
+	if (status == FLOW_OK) {
+		segments_forget(&s->segments, epoch);
 		slot_clear(&s->pending);
+	}
+	return status;
+}
+
+flow_status
+checkpoint_fold(checkpoint_store *s, flow_error *error)
+{
+	flow_status status = check_sure(s, error);
+	if (status != FLOW_OK || s->applied.record == NULL || s->segments.count == 0)
+		return status;
+	struct change change;
+	status = change_begin(&change, error);
+	if (status == FLOW_OK)
+		status = add_fold(s, &change, error);
+	if (status == FLOW_OK && change.writes.count != 0)
+		status = persist(s, s->applied.bytes, s->pending.bytes, change.writes.items, change.writes.count, error);
+	if (status == FLOW_OK)
+		segments_folded(&s->segments, change.folds, &change.fold);
+	change_end(&change);
 	return status;
 }
 
@@ -731,6 +758,9 @@ checkpoint_drop_state(checkpoint_store *s, const char *name, flow_error *error)
 	if (s->pending.record != NULL)
 		return error_set(error, FLOW_E_CONFLICT, "state directory %s: a checkpoint is pending; run the job once before",
 						 s->directory.path);
+	status = checkpoint_fold(s, error); /* segments have the state of all operators */
+	if (status != FLOW_OK)
+		return status;
 	const checkpoint *record = s->applied.record;
 	const checkpoint_identity *found = NULL;
 	for (uint64_t i = 0; record != NULL && i < record->identity_count && found == NULL; i++)
@@ -750,6 +780,7 @@ checkpoint_reset(checkpoint_store *s, flow_error *error)
 	close_store(s);
 	slot_clear(&s->applied);
 	slot_clear(&s->pending);
+	segments_clear(&s->segments);
 	s->unsure = 1; /* until all of it is done */
 	flow_status status = state_directory_clear(&s->directory, error);
 	if (status == FLOW_OK)

@@ -96,13 +96,16 @@ const uint8_t *checkpoint_store_run_id(const checkpoint_store *store); /* 16 byt
  * FLOW_E_CORRUPT with file and offset. */
 flow_status checkpoint_load(checkpoint_store *store, const checkpoint **applied, const checkpoint **pending,
 							flow_error *error);
-/* One atomic, synced write of record and deltas; the store fills in the run id. `pending` 1: into the pending area.
+/* One atomic, synced write of record and deltas; the store fills in the run id. `pending` 1: it counts when it is applied.
  * Epochs grow; FLOW_E_CONFLICT while an epoch is pending or the applied one has handles that are not recorded as
- * committed. */
+ * committed. Takes the deltas over, also on failure; their tasks hear of it when the store finds by key what is in them, which may be
+ * many epochs later. */
 flow_status checkpoint_write(checkpoint_store *store, const checkpoint *record, state_delta *const *deltas,
 							 uint64_t delta_count, int pending, flow_error *error);
 flow_status checkpoint_apply(checkpoint_store *store, flow_error *error); /* pending -> applied, synced */
 flow_status checkpoint_drop(checkpoint_store *store, flow_error *error);  /* pending away, synced */
+/* Makes the store find all applied state by key: before tasks are restored from it. */
+flow_status checkpoint_fold(checkpoint_store *store, flow_error *error);
 /* Records that the applied one's handles are committed; `finished` 1: the job is done. */
 flow_status checkpoint_mark_committed(checkpoint_store *store, uint64_t epoch, int finished, flow_error *error);
 /* Drops the state of one operator (`--drop-state NAME`); FLOW_E_NOT_FOUND names what there is. */

@@ -1,30 +1,23 @@
 /*
- * Freezing: the dirty entries of a task as writes for the store, copied once, so that the task goes on at once.
+ * Freezing: the dirty entries of a task as one segment (state/segment.h), copied once, so that the task goes on at once.
  *
- * Threads: task_state_freeze on the task's thread; the delta then belongs to the control thread. Its release tells the
- * task, by one atomic counter, that the store has what was in it.
+ * Threads: task_state_freeze on the task's thread; the delta then belongs to the control thread. That the store has it reaches the
+ * task as one atomic number.
  */
-#include <stdlib.h>
-
 #include "base/error.h"
 #include "base/memory.h"
 #include "state/internal.h"
+#include "state/segment.h"
 
-#define CHUNK ((uint64_t)256 * 1024)
 #define AHEAD 8 /* entries that are asked for before they are copied */
-
-struct delta_chunk {
-	struct delta_chunk *next;
-	char data[];
-};
 
 struct state_delta {
 	struct settle *settle;
-	flow_store_write *writes;
+	uint32_t freeze;
+	char *bytes;
+	uint64_t size;
+	uint64_t capacity;
 	uint64_t count;
-	struct delta_chunk *chunks;
-	char *next;
-	char *end;
 };
 
 void
@@ -37,18 +30,16 @@ settle_release(struct settle *settle)
 static char *
 reserve(state_delta *delta, uint64_t size)
 {
-	if ((uint64_t)(delta->end - delta->next) < size) {
-		uint64_t capacity = size > CHUNK ? size : CHUNK;
-		struct delta_chunk *chunk = memory_allocate(sizeof(*chunk) + capacity);
-		if (chunk == NULL)
+	if (delta->capacity - delta->size < size) {
+		uint64_t capacity = delta->capacity + delta->capacity / 2 + size;
+		char *bytes = memory_reallocate(delta->bytes, capacity);
+		if (bytes == NULL)
 			return NULL;
-		chunk->next = delta->chunks;
-		delta->chunks = chunk;
-		delta->next = chunk->data;
-		delta->end = chunk->data + capacity;
+		delta->bytes = bytes;
+		delta->capacity = capacity;
 	}
-	char *memory = delta->next;
-	delta->next += size;
+	char *memory = delta->bytes + delta->size;
+	delta->size += size;
 	return memory;
 }
 
@@ -64,45 +55,36 @@ content_of(const task_state *t, entry *e)
 }
 
 static flow_status
-add_write(task_state *t, state_delta *delta, entry *e)
+add_write(const task_state *t, state_delta *delta, entry *e)
 {
 	int present = (e->flags & ENTRY_PRESENT) != 0;
 	flow_slice content = present ? content_of(t, e) : flow_slice_make(NULL, 0);
 	uint64_t key_size = store_key_size(t, e);
-	char *memory = reserve(delta, key_size + content.size);
+	if (key_size > UINT32_MAX)
+		return FLOW_E_LIMIT;
+	char *memory = reserve(delta, SEGMENT_HEAD + key_size + content.size);
 	if (memory == NULL)
 		return FLOW_E_MEMORY;
+	memory = segment_put_head(memory, present ? FLOW_STORE_PUT : FLOW_STORE_DELETE, (uint32_t)key_size,
+							  (uint32_t)content.size);
 	store_key_write(t, e, memory);
 	if (content.size != 0)
 		memcpy(memory + key_size, content.data, content.size);
-	delta->writes[delta->count++] = (flow_store_write){
-		.kind = present ? FLOW_STORE_PUT : FLOW_STORE_DELETE,
-		.key = flow_slice_make(memory, key_size),
-		.value = flow_slice_make(memory + key_size, content.size),
-	};
+	delta->count++;
 	return FLOW_OK;
 }
 
+/* What was never stored is forgotten at the next call; what is removed from the store, when the store has heard of it. */
 static flow_status
 freeze_entry(task_state *t, state_delta *delta, entry *e)
 {
 	if ((e->flags & ENTRY_PRESENT) == 0) {
-		flow_status status = entry_list_gone(t, e);
-		if (status != FLOW_OK || (e->flags & ENTRY_STORED) == 0)
+		int stored = (e->flags & ENTRY_STORED) != 0;
+		flow_status status = entry_list_gone(stored ? &t->removed : &t->gone, e);
+		if (status != FLOW_OK || !stored)
 			return status;
 	}
 	return add_write(t, delta, e);
-}
-
-static void
-destroy_delta(state_delta *delta)
-{
-	for (struct delta_chunk *chunk = delta->chunks, *next; chunk != NULL; chunk = next) {
-		next = chunk->next;
-		memory_release(chunk);
-	}
-	memory_release(delta->writes);
-	memory_release(delta);
 }
 
 /* Copies all dirty entries; they are clean afterwards, or as they were if memory fails. */
@@ -110,15 +92,18 @@ static flow_status
 fill(task_state *t, state_delta *delta)
 {
 	struct entry_list *dirty = &t->dirty;
-	delta->writes = memory_allocate(dirty->count * sizeof(*delta->writes) + 1);
-	if (delta->writes == NULL)
+	delta->bytes = memory_allocate(t->dirty_bytes + 1);
+	if (delta->bytes == NULL)
 		return FLOW_E_MEMORY;
-	for (uint64_t i = 0; i < dirty->count; i++) {
+	delta->capacity = t->dirty_bytes + 1;
+	flow_status status = FLOW_OK;
+	for (uint64_t i = 0; i < dirty->count && status == FLOW_OK; i++) {
 		if (i + AHEAD < dirty->count)
 			__builtin_prefetch(dirty->items[i + AHEAD], 1);
-		if (freeze_entry(t, delta, dirty->items[i]) != FLOW_OK)
-			return FLOW_E_MEMORY;
+		status = freeze_entry(t, delta, dirty->items[i]);
 	}
+	if (status != FLOW_OK)
+		return status;
 	for (uint64_t i = 0; i < dirty->count; i++) {
 		entry *e = dirty->items[i];
 		if (i + AHEAD < dirty->count)
@@ -135,50 +120,56 @@ flow_status
 task_state_freeze(task_state *t, state_delta **delta, flow_error *error)
 {
 	state_delta *made = memory_allocate_zeroed(sizeof(*made));
-	if (made == NULL || fill(t, made) != FLOW_OK) {
-		if (made != NULL)
-			destroy_delta(made);
-		return error_set(error, FLOW_E_MEMORY, "state: no memory to freeze %llu changed entries",
+	flow_status status = made == NULL ? FLOW_E_MEMORY : fill(t, made);
+	if (status != FLOW_OK) {
+		state_delta_release(made);
+		return error_set(error, status, "state: %s to freeze %llu changed entries",
+						 status == FLOW_E_MEMORY ? "no memory" : "a key is too long",
 						 (unsigned long long)t->dirty.count);
 	}
 	made->settle = t->settle;
+	made->freeze = ++t->freezes;
 	atomic_fetch_add_explicit(&t->settle->references, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&t->settle->outstanding, 1, memory_order_relaxed);
-	t->freezes++;
 	t->dirty.count = 0;
 	t->dirty_bytes = 0;
 	*delta = made;
 	return FLOW_OK;
 }
 
-static int
-compare(const void *left, const void *right)
+flow_slice
+state_delta_segment(const state_delta *delta)
 {
-	const flow_slice *a = &((const flow_store_write *)left)->key, *b = &((const flow_store_write *)right)->key;
-	uint64_t shorter = a->size < b->size ? a->size : b->size;
-	int order = memcmp(a->data, b->data, shorter);
-	return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
+	return flow_slice_make(delta->bytes, delta->size);
 }
 
-flow_status
-state_delta_writes(const state_delta *delta, flow_store_write **writes, uint64_t *count, uint64_t *capacity)
+uint64_t
+state_delta_count(const state_delta *delta)
 {
-	if (*capacity - *count < delta->count) {
-		uint64_t wanted = *count + delta->count + *capacity;
-		flow_store_write *items = memory_reallocate(*writes, wanted * sizeof(*items));
-		if (items == NULL)
-			return FLOW_E_MEMORY;
-		*writes = items;
-		*capacity = wanted;
-	}
-	if (delta->count == 0)
-		return FLOW_OK;
-	flow_store_write *to = *writes + *count;
-	memcpy(to, delta->writes, delta->count * sizeof(*to));
-	/* In the order of keys the store takes them at half the cost. */
-	qsort(to, delta->count, sizeof(*to), compare);
-	*count += delta->count;
-	return FLOW_OK;
+	return delta->count;
+}
+
+int
+state_delta_is_awaited(const state_delta *delta)
+{
+	return atomic_load_explicit(&delta->settle->awaited, memory_order_relaxed) != 0;
+}
+
+void
+state_delta_shrink(state_delta *delta)
+{
+	memory_release(delta->bytes);
+	delta->bytes = NULL;
+	delta->size = delta->capacity = 0;
+}
+
+void
+state_delta_settle(state_delta *delta)
+{
+	if (delta == NULL)
+		return;
+	atomic_store_explicit(&delta->settle->awaited, 0, memory_order_relaxed);
+	atomic_store_explicit(&delta->settle->settled, delta->freeze, memory_order_release);
+	state_delta_release(delta);
 }
 
 void
@@ -186,7 +177,7 @@ state_delta_release(state_delta *delta)
 {
 	if (delta == NULL)
 		return;
-	atomic_fetch_sub_explicit(&delta->settle->outstanding, 1, memory_order_release);
 	settle_release(delta->settle);
-	destroy_delta(delta);
+	memory_release(delta->bytes);
+	memory_release(delta);
 }

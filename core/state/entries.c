@@ -38,11 +38,11 @@ entry_list_add(struct entry_list *list, entry *e)
 }
 
 flow_status
-entry_list_gone(task_state *t, entry *e)
+entry_list_gone(struct entry_list *list, entry *e)
 {
 	if ((e->flags & ENTRY_GONE) != 0)
 		return FLOW_OK;
-	flow_status status = entry_list_add(&t->gone, e);
+	flow_status status = entry_list_add(list, e);
 	if (status == FLOW_OK)
 		e->flags |= ENTRY_GONE;
 	return status;
@@ -156,16 +156,23 @@ entry_forget(task_state *t, entry *e)
 	release_entry(t, e);
 }
 
+/* Those of the list whose last freeze is one of the first `settled`; the others stay. */
 static void
-forget_gone(task_state *t)
+forget_absent(task_state *t, struct entry_list *list, uint32_t settled)
 {
-	for (uint64_t i = 0; i < t->gone.count; i++) {
-		entry *e = t->gone.items[i];
+	uint64_t kept = 0;
+	for (uint64_t i = 0; i < list->count; i++) {
+		entry *e = list->items[i];
+		int unused = (e->flags & (ENTRY_PRESENT | ENTRY_DIRTY)) == 0;
+		if (unused && e->frozen > settled) {
+			list->items[kept++] = e;
+			continue;
+		}
 		e->flags &= (uint8_t)~ENTRY_GONE;
-		if ((e->flags & (ENTRY_PRESENT | ENTRY_DIRTY)) == 0)
+		if (unused)
 			entry_forget(t, e);
 	}
-	t->gone.count = 0;
+	list->count = kept;
 }
 
 static int
@@ -201,10 +208,18 @@ evict(task_state *t)
 void
 entries_tidy(task_state *t)
 {
-	if (atomic_load_explicit(&t->settle->outstanding, memory_order_acquire) == 0)
-		t->settled = t->freezes;
-	if (t->gone.count != 0 && t->settled == t->freezes)
-		forget_gone(t);
-	if (t->memory_limit != 0 && t->backend.ops != NULL && task_state_bytes(t) > t->memory_limit)
+	uint32_t settled = atomic_load_explicit(&t->settle->settled, memory_order_acquire);
+	if (t->gone.count != 0)
+		forget_absent(t, &t->gone, UINT32_MAX);
+	if (t->settled != settled) {
+		t->settled = settled;
+		forget_absent(t, &t->removed, settled);
+	}
+	if (t->memory_limit == 0 || t->backend.ops == NULL)
+		return;
+	uint64_t bytes = task_state_bytes(t);
+	if (bytes > t->memory_limit / 4 * 3 && t->settled != t->freezes)
+		atomic_store_explicit(&t->settle->awaited, 1, memory_order_relaxed);
+	if (bytes > t->memory_limit)
 		evict(t);
 }

@@ -6,8 +6,8 @@
  * prefetched cache lines a row.
  *
  * An entry is present or absent, and clean or dirty (changed since the last freeze). A clean one may be forgotten once
- * the delta that it was last in has reached the store ("settled"): present ones when memory is short, absent ones at
- * the next call.
+ * the store finds by its key what the delta said that it was last in ("settled", which is when segments are folded): present ones
+ * when memory is short, absent ones at the next call.
  *
  * Threads: all of this belongs to the task's thread; only state_delta and its `settle` counter cross over.
  */
@@ -24,7 +24,7 @@
 #define ENTRY_STORED 4u   /* the store may hold it: its removal must be written */
 #define ENTRY_USED 8u     /* since the clock's hand last passed */
 #define ENTRY_LOADING 16u /* made by this call; what the store says is not known yet */
-#define ENTRY_GONE 32u    /* in the list of absent ones to forget */
+#define ENTRY_GONE 32u    /* in a list of absent ones to forget */
 
 #define STATES_MAX 250u
 
@@ -79,9 +79,10 @@ void slab_release(struct slab *slab, void *piece, uint64_t size);
 uint64_t slab_piece_size(uint64_t size);
 void slab_destroy(struct slab *slab);
 
-/* Counts deltas that are not settled; shared with them. */
+/* What a task and its deltas tell one another; shared with them. */
 struct settle {
-	atomic_uint outstanding;
+	atomic_uint settled; /* freezes up to this one: the store finds their entries by key */
+	atomic_uint awaited; /* the task's memory is short: it waits for that */
 	atomic_uint references;
 };
 
@@ -120,11 +121,12 @@ struct task_state {
 	uint64_t present; /* entries that exist, timers aside */
 	uint64_t hand;    /* of the clock */
 	struct entry_list dirty;
-	struct entry_list gone;
+	struct entry_list gone;    /* absent ones that nobody needs: forgotten at the next call */
+	struct entry_list removed; /* absent ones that the store may still find: forgotten when that is settled */
 	struct entry_list loading;
 	uint64_t dirty_bytes;
 	uint32_t freezes;
-	uint32_t settled; /* freezes up to this one have reached the store */
+	uint32_t settled; /* as it was when last looked at */
 	struct settle *settle;
 	struct timer_queue timers[2];
 };
@@ -223,8 +225,8 @@ entry *entry_insert(task_state *t, const struct entry_name *name);
 void entry_forget(task_state *t, entry *e); /* out of map and memory */
 uint64_t entry_bytes(const task_state *t, const entry *e);
 flow_status entry_list_add(struct entry_list *list, entry *e);
-/* Puts an absent, clean entry on the list of those to forget. */
-flow_status entry_list_gone(task_state *t, entry *e);
+/* Puts an absent, clean entry on one of the lists of those to forget. */
+flow_status entry_list_gone(struct entry_list *list, entry *e);
 /* At the start of each call: forgets what may be forgotten, and evicts when memory is short. */
 void entries_tidy(task_state *t);
 

@@ -97,7 +97,8 @@ build(task_state *t, const task_state_request *request, flow_error *error)
 	t->settle = memory_allocate_zeroed(sizeof(*t->settle));
 	if (t->settle == NULL)
 		return out_of_memory(t, error);
-	atomic_init(&t->settle->outstanding, 0);
+	atomic_init(&t->settle->settled, 0);
+	atomic_init(&t->settle->awaited, 0);
 	atomic_init(&t->settle->references, 1);
 	t->scratch = builder_create(t->pool, 1, 0);
 	if (t->scratch == NULL || entries_reserve(t, 1) != FLOW_OK)
@@ -144,6 +145,7 @@ task_state_destroy(task_state *t)
 	memory_release(t->cells_block);
 	memory_release(t->dirty.items);
 	memory_release(t->gone.items);
+	memory_release(t->removed.items);
 	memory_release(t->loading.items);
 	memory_release(t->states);
 	builder_destroy(t->scratch);
@@ -160,7 +162,7 @@ task_state_pressed(const task_state *t)
 uint64_t
 task_state_bytes(const task_state *t)
 {
-	uint64_t lists = t->dirty.capacity + t->gone.capacity + t->loading.capacity;
+	uint64_t lists = t->dirty.capacity + t->gone.capacity + t->removed.capacity + t->loading.capacity;
 	uint64_t cells = t->cells == NULL ? 0 : t->mask + 1;
 	return t->slab.used + (lists + cells) * 8 + timers_bytes(t);
 }
@@ -340,7 +342,7 @@ take_loaded(const struct access *a, entry *e, flow_slice value)
 	task_state *t = a->t;
 	const struct state_info *info = &t->states[e->state];
 	if (value.data == NULL)
-		return entry_list_gone(t, e) == FLOW_OK ? FLOW_OK : out_of_memory(t, a->error);
+		return entry_list_gone(&t->gone, e) == FLOW_OK ? FLOW_OK : out_of_memory(t, a->error);
 	if (info->kind == FLOW_STATE_SLOT && value.size != info->slot_size)
 		return error_set(
 			a->error, FLOW_E_CORRUPT,

@@ -21,7 +21,7 @@
 #include "flow/store.h"
 
 typedef struct task_state task_state;
-typedef struct state_delta state_delta; /* frozen changes of one task: writes for the store */
+typedef struct state_delta state_delta; /* frozen changes of one task: a segment for the store */
 
 /* The opened store of a job, or NULL functions for a job without keyed state. */
 typedef struct state_backend {
@@ -78,13 +78,15 @@ int task_state_pressed(const task_state *state);
 uint64_t task_state_bytes(const task_state *state);
 uint64_t task_state_entries(const task_state *state);
 
-/* Appends the delta's writes to an array that grows (for one flow_store_ops.write over all tasks). Slices point into
- * it. */
-flow_status state_delta_writes(const state_delta *delta, flow_store_write **writes, uint64_t *count,
-							   uint64_t *capacity);
-/* [any] Tells the task that the store has what is in it, so that it may forget it and look there: call it when the
- * delta's epoch is applied (not while it is pending), or when the task's state will not be used any more. The task may
- * be gone. NULL is allowed. */
-void state_delta_release(state_delta *delta);
+/* Its changes as a segment (state/segment.h), and how many. Bytes live until state_delta_shrink. */
+flow_slice state_delta_segment(const state_delta *delta);
+uint64_t state_delta_count(const state_delta *delta);
+/* True when the task's memory is short: it waits for state_delta_settle. */
+int state_delta_is_awaited(const state_delta *delta);
+void state_delta_shrink(state_delta *delta); /* frees the bytes */
+/* [any] Tells the task that the store finds by key what this delta and all before it had, so that it may forget it and look there;
+ * the delta is gone. The task may be gone. Deltas of a task are settled in their order. */
+void state_delta_settle(state_delta *delta);
+void state_delta_release(state_delta *delta); /* [any] without telling. NULL is allowed. */
 
 #endif

@@ -260,3 +260,10 @@ fake_store_pairs(uint32_t space)
 {
 	return spaces[space].count;
 }
+
+void
+fake_store_damage(uint32_t space)
+{
+	for (uint64_t i = 0; i < spaces[space].count; i++)
+		spaces[space].pairs[i].value_size -= spaces[space].pairs[i].value_size != 0;
+}

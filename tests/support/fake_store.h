@@ -18,5 +18,6 @@ void fake_store_reset(void);
 void fake_store_fail_write(int written);
 uint64_t fake_store_lookups(void); /* keys asked for so far */
 uint64_t fake_store_pairs(uint32_t space);
+void fake_store_damage(uint32_t space); /* the last byte of each value is gone */
 
 #endif

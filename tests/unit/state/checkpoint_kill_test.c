@@ -72,6 +72,7 @@ open_job(struct job *j)
 								 .last_group = GROUPS - 1,
 								 .group_count = GROUPS,
 								 .restored = 1 };
+	must(j, checkpoint_fold(j->store, &j->error));
 	must(j, task_state_create(&state, &j->state, &j->error));
 	flow_value keys[KEYS];
 	for (uint32_t i = 0; i < KEYS; i++) {
@@ -112,7 +113,6 @@ write_epoch(struct job *j, uint64_t epoch)
 	must(j, checkpoint_write(j->store, &record, &delta, 1, epoch % 3 == 0, &j->error));
 	if (epoch % 3 == 0)
 		must(j, checkpoint_apply(j->store, &j->error));
-	state_delta_release(delta);
 }
 
 /* The other process: writes epochs and says so, until it is killed. It is started anew, not forked off: threads of

@@ -333,7 +333,10 @@ write_flying(struct test *t)
 {
 	checkpoint record = { .epoch = ++t->epoch, .group_count = GROUPS };
 	int pending = draw(t, 3) == 0;
-	must(t, checkpoint_write(t->store, &record, t->flying, t->tasks, pending, &t->error));
+	state_delta *flying[TASKS_MAX];
+	memcpy(flying, t->flying, sizeof(flying));
+	memset(t->flying, 0, sizeof(t->flying)); /* the store takes them over */
+	must(t, checkpoint_write(t->store, &record, flying, t->tasks, pending, &t->error));
 	if (pending && draw(t, 3) == 0) { /* the sink could not commit it */
 		if (draw(t, 2) == 0)
 			restart(t);
@@ -344,10 +347,6 @@ write_flying(struct test *t)
 	if (pending)
 		must(t, checkpoint_apply(t->store, &t->error));
 	t->persisted = t->frozen;
-	for (uint32_t i = 0; i < t->tasks; i++) {
-		state_delta_release(t->flying[i]);
-		t->flying[i] = NULL;
-	}
 	t->is_flying = 0;
 }
 
@@ -360,6 +359,7 @@ restart(struct test *t)
 	open_store(t);
 	t->tasks = 1 + draw(t, TASKS_MAX);
 	t->now = t->persisted;
+	must(t, checkpoint_fold(t->store, &t->error));
 	open_tasks(t, 1);
 }
 

@@ -14,6 +14,7 @@
 #include "base/schema.h"
 #include "plugin/registry.h"
 #include "state/checkpoint.h"
+#include "state/segment.h"
 #include "support/fake_disk.h"
 #include "support/fake_store.h"
 #include "support/keyed_batch.h"
@@ -150,14 +151,16 @@ freeze(struct test *t)
 static uint64_t
 store_delta(struct test *t, state_delta *delta)
 {
-	flow_store_write *writes = NULL;
-	uint64_t count = 0, capacity = 0;
-	assert_int_equal(state_delta_writes(delta, &writes, &count, &capacity), FLOW_OK);
-	assert_int_equal(t->backend.ops->write(t->store, writes, count, 1, &t->error), FLOW_OK);
+	fold writes = { 0 };
+	assert_int_equal(fold_take(&writes, state_delta_segment(delta), 0), FLOW_OK);
+	fold_sort(&writes);
+	uint64_t count = writes.count;
+	assert_int_equal(count, state_delta_count(delta));
+	assert_int_equal(t->backend.ops->write(t->store, writes.writes, count, 1, &t->error), FLOW_OK);
 	for (uint64_t i = 1; i < count; i++)
-		assert_true(memcmp(writes[i - 1].key.data, writes[i].key.data, 6) <= 0);
-	memory_release(writes);
-	state_delta_release(delta);
+		assert_true(memcmp(writes.writes[i - 1].key.data, writes.writes[i].key.data, 6) <= 0);
+	fold_clear(&writes);
+	state_delta_settle(delta);
 	return count;
 }
 
