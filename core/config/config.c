@@ -507,6 +507,20 @@ config_effective(config *c, const char *section, const char *name)
 	return NULL;
 }
 
+/* A part of a thing; of what is written by its name alone (serde = "csv") only the defaults hold. */
+static const setting *
+part_of(const setting *s, const char *name)
+{
+	if (s->kind == SETTING_GROUP)
+		return setting_child(s, name);
+	while (s != NULL && s->kind != SETTING_GROUP)
+		s = s->overrode;
+	const setting *part = setting_child(s, name);
+	while (part != NULL && part->layer != LAYER_DEFAULT)
+		part = part->overrode;
+	return part;
+}
+
 const setting *
 config_explain(config *c, const char *path)
 {
@@ -524,6 +538,6 @@ config_explain(config *c, const char *path)
 		at = 2;
 	}
 	for (; s != NULL && at < count; at++)
-		s = setting_child(s, key[at]);
+		s = part_of(s, key[at]);
 	return s;
 }

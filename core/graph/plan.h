@@ -192,6 +192,7 @@ typedef struct plan {
 	plan_stage *stages;
 	uint32_t stage_count;
 	uint32_t dead_letters;             /* operator, or PLAN_NONE */
+	const char *dead_letter_delivery;  /* likewise, for people */
 	uint32_t bounded;                  /* all inputs end */
 	uint32_t has_state;                /* keyed state or timers: needs a store */
 	uint32_t needs_epochs;             /* some sink prepares */

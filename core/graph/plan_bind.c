@@ -372,6 +372,17 @@ bind_step(planner *p, plan_step *step)
 /* --- options
  * ----------------------------------------------------------------------------------------------------------------- */
 
+/* For `flowd explain`: steps without a name have no keys. */
+static void
+put_step_defaults(planner *p, const plan_step *step)
+{
+	const char *name = step->step->name;
+	if (name == NULL)
+		return;
+	planner_put_defaults(p, "operators", name, &operator_options, step->step->component, "", step->group);
+	planner_put_derived(p, "operators", name, "record_errors", record_errors_name(p->record_errors), "that of the job");
+}
+
 static void
 resolve_step(planner *p, plan_step *step)
 {
@@ -383,8 +394,7 @@ resolve_step(planner *p, plan_step *step)
 	const flow_options *options =
 		planner_resolve(p, &operator_options, written->component, "", step->group, written->place,
 						written->name != NULL ? written->name : written->function, NULL);
-	if (written->name != NULL)
-		planner_put_defaults(p, "operators", written->name, &operator_options, written->component, "");
+	put_step_defaults(p, step);
 	step->record_errors = planner_record_errors(options, "record_errors", p->record_errors);
 	step->late = planner_record_errors(options, "late_records", 0);
 	if (p->problems->errors == before)

@@ -47,6 +47,14 @@ sink_delivery(uint32_t delivery)
 	}
 }
 
+static const char *
+delivery_into(const planner *p, const plan_operator *sink)
+{
+	uint32_t delivery = p->plan->streams[sink->stream].delivery;
+	int exact = !plan_loses_positions(p, sink->index);
+	return sink_delivery(exact || delivery == FLOW_DELIVERY_IDEMPOTENT ? delivery : FLOW_DELIVERY_AT_LEAST_ONCE);
+}
+
 static void
 settle_delivery(const planner *p)
 {
@@ -58,15 +66,14 @@ settle_delivery(const planner *p)
 	}
 	for (uint32_t i = 0; i < pl->edge_count; i++) {
 		const plan_operator *to = &pl->operators[pl->edges[i].to];
-		uint32_t delivery = is_sink(to) ? pl->streams[to->stream].delivery : 0;
 		int exact = !plan_loses_positions(p, to->index);
 		if (is_sink(to))
-			pl->edges[i].delivery = exact || delivery == FLOW_DELIVERY_IDEMPOTENT
-										? sink_delivery(delivery)
-										: sink_delivery(FLOW_DELIVERY_AT_LEAST_ONCE);
+			pl->edges[i].delivery = delivery_into(p, to);
 		else
 			pl->edges[i].delivery = exact && (pl->has_state || pl->needs_epochs) ? "exactly once" : "at least once";
 	}
+	if (pl->dead_letters != PLAN_NONE)
+		pl->dead_letter_delivery = delivery_into(p, &pl->operators[pl->dead_letters]);
 }
 
 static void

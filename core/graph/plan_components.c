@@ -94,17 +94,48 @@ fill_sets(const flow_option_set *sets[3], const flow_option_set *host_set, const
 		sets[count] = options_set_of_scope(component->option_sets, scope);
 }
 
+static void
+put_defaults(planner *p, const char *const *key, size_t count, const flow_option_set *const *sets, const setting *given)
+{
+	setting *defaults = options_default_settings(config_arena(p->config), sets, given);
+	p->failed |= defaults == NULL;
+	if (defaults != NULL)
+		config_put(p->config, key, count, defaults);
+}
+
 void
 planner_put_defaults(planner *p, const char *section, const char *name, const flow_option_set *host_set,
-					 const flow_component *component, const char *scope)
+					 const flow_component *component, const char *scope, const setting *given)
 {
 	const flow_option_set *sets[3];
 	fill_sets(sets, host_set, component, scope);
-	setting *defaults = options_default_settings(config_arena(p->config), sets);
 	const char *key[2] = { section, name };
-	p->failed |= defaults == NULL;
-	if (defaults != NULL)
-		config_put(p->config, key, name == NULL ? 1 : 2, defaults);
+	put_defaults(p, key, name == NULL ? 1 : 2, sets, given);
+}
+
+void
+planner_put_part_defaults(planner *p, const char *section, const char *name, const char *option, const char *part,
+						  const flow_component *component, const setting *given)
+{
+	const flow_option_set *sets[3];
+	fill_sets(sets, NULL, component, "");
+	const char *key[4] = { section, name, option, part };
+	put_defaults(p, key, part == NULL ? 3 : 4, sets, given);
+}
+
+void
+planner_put_derived(planner *p, const char *section, const char *name, const char *option, const char *text,
+					const char *origin)
+{
+	const char *key[3] = { section, name, option };
+	setting s = { .kind = SETTING_STRING,
+				  .layer = LAYER_DEFAULT,
+				  .origin = origin,
+				  .name = option,
+				  .path = option,
+				  .text = text,
+				  .size = strlen(text) };
+	config_put(p->config, key, 3, &s);
 }
 
 const flow_options *

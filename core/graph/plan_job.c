@@ -116,7 +116,7 @@ plan_job(planner *p)
 	if (options == NULL)
 		return;
 	p->plan->job_options = options;
-	planner_put_defaults(p, "job", NULL, &job_options, NULL, "");
+	planner_put_defaults(p, "job", NULL, &job_options, NULL, "", NULL);
 	flow_slice instance = flow_option_text(options, "instance");
 	p->plan->instance = instance.data == NULL ? "" : instance.data;
 	const setting *written = job_setting(p, "instance");

@@ -413,6 +413,26 @@ put_flow(struct printing *w, json_t *root)
 	put(w, root, "edges", edges);
 }
 
+/* Past the edges: whose rejected and late records go to the dead letters. */
+static void
+put_dead_letters(struct printing *w, json_t *root)
+{
+	const plan *pl = w->plan;
+	json_t *all = checked(w, json_array());
+	for (uint32_t i = 0; i < pl->operator_count; i++) {
+		const char *which = dead_letters_of(pl, &pl->operators[i]);
+		if (which == NULL)
+			continue;
+		json_t *object = checked(w, json_object());
+		put_text(w, object, "from", pl->operators[i].name);
+		put_text(w, object, "to", pl->operators[pl->dead_letters].name);
+		put_text(w, object, "records", which);
+		put_text(w, object, "delivery", pl->dead_letter_delivery);
+		w->failed |= json_array_append_new(all, object) != 0;
+	}
+	put(w, root, "dead_letter_edges", all);
+}
+
 static void
 put_configuration_entry(void *context, const char *key, const char *value, const setting *s)
 {
@@ -446,6 +466,7 @@ put_run(struct printing *w, json_t *root)
 	w->failed |= !plan_configuration(pl, put_configuration_entry, context);
 	put(w, root, "stages", stages);
 	put_intermediates(w, root);
+	put_dead_letters(w, root);
 	put(w, root, "configuration", configuration);
 }
 

@@ -156,7 +156,7 @@ name_operators(planner *p, const uint32_t *placed)
 /* What the design says where nothing was said: a record that is late fails a bounded job; else it goes to the dead
  * letters, or is skipped where there are none. */
 static void
-settle_late_records(planner *p)
+settle_late_records(planner *p, const uint32_t *placed)
 {
 	plan *pl = p->plan;
 	pl->bounded = 1;
@@ -166,9 +166,19 @@ settle_late_records(planner *p)
 	uint32_t absent = pl->bounded                     ? RECORD_ERRORS_FAIL
 					  : pl->dead_letters != PLAN_NONE ? RECORD_ERRORS_DEAD_LETTER
 													  : RECORD_ERRORS_SKIP;
-	for (uint32_t i = 0; i < pl->operator_count; i++)
-		if (pl->operators[i].function.needs_event_time && pl->operators[i].late == 0)
-			pl->operators[i].late = absent;
+	const char *because = pl->bounded                     ? "the job's inputs end"
+						  : pl->dead_letters != PLAN_NONE ? "there are dead letters"
+														  : "there are no dead letters";
+	for (uint32_t i = 0; i < pl->operator_count; i++) {
+		plan_operator *o = &pl->operators[i];
+		const char *given = p->nodes[placed[i]]->given_name;
+		if (!o->function.needs_event_time)
+			continue;
+		if (given != NULL)
+			planner_put_derived(p, "operators", given, "late_records", record_errors_name(absent), because);
+		if (o->late == 0)
+			o->late = absent;
+	}
 }
 
 void
@@ -200,5 +210,5 @@ plan_order(planner *p)
 													   .partitioning = o.links[k]->partitioning };
 	}
 	name_operators(p, o.placed);
-	settle_late_records(p);
+	settle_late_records(p, o.placed);
 }

@@ -114,7 +114,9 @@ read_properties(planner *p, plan_stream *stream, const setting *group, const flo
 		planner_resolve(p, set, component, input ? "input" : "output", group, stream->place, stream->id, ignore);
 	if (options == NULL)
 		return;
-	planner_put_defaults(p, "streams", stream->id, set, component, input ? "input" : "output");
+	planner_put_defaults(p, "streams", stream->id, set, component, input ? "input" : "output", group);
+	planner_put_derived(p, "streams", stream->id, "record_errors", record_errors_name(p->record_errors),
+						"that of the job");
 	stream->record_errors = planner_record_errors(options, "record_errors", p->record_errors);
 	flow_slice name = flow_option_text(options, "physical_name");
 	stream->request = (flow_stream_request){
@@ -192,9 +194,10 @@ check_serde_form(planner *p, const plan_stream *stream, const setting *s, const 
 }
 
 static int
-open_serde(planner *p, const plan_stream *stream, const setting *s, int key, plan_serde *serde)
+open_serde(planner *p, const plan_stream *stream, const setting *s, const char *part, plan_serde *serde)
 {
 	size_t before = p->problems->errors;
+	int key = part != NULL && strcmp(part, "key") == 0;
 	const flow_options *options = NULL;
 	const flow_component *component = planner_component_setting(p, FLOW_SERDE, s, &options);
 	if (component == NULL || options == NULL || stream->system == PLAN_NONE ||
@@ -217,6 +220,7 @@ open_serde(planner *p, const plan_stream *stream, const setting *s, int key, pla
 		return 0;
 	}
 	*serde = (plan_serde){ component, open->ops, open->instance, options, NULL };
+	planner_put_part_defaults(p, "streams", stream->id, "serde", part, component, s);
 	return 1;
 }
 
@@ -239,9 +243,9 @@ open_key_and_value(planner *p, plan_stream *stream, const setting *s)
 		good = 0;
 	}
 	if (key != NULL)
-		good &= open_serde(p, stream, key, 1, &stream->key);
+		good &= open_serde(p, stream, key, "key", &stream->key);
 	if (value != NULL)
-		good &= open_serde(p, stream, value, 0, &stream->value);
+		good &= open_serde(p, stream, value, "value", &stream->value);
 	return good;
 }
 
@@ -266,14 +270,24 @@ open_serdes(planner *p, plan_stream *stream, const setting *group)
 	}
 	if (s->kind == SETTING_GROUP && setting_child(s, "type") == NULL)
 		return open_key_and_value(p, stream, s);
-	return open_serde(p, stream, s, 0, &stream->value);
+	return open_serde(p, stream, s, NULL, &stream->value);
 }
 
 /* --- types
  * ---------------------------------------------------------------------------------------------------------------- */
 
+/* What a failed describe says, at the option that it names. */
+static const setting *
+described_place(planner *p, const plan_stream *stream, const flow_error *error)
+{
+	const setting *group = error->option == NULL ? NULL : config_effective(p->config, "streams", stream->id);
+	const setting *at = group == NULL ? NULL : setting_child(group, error->option);
+	return at == NULL ? stream->place : at;
+}
+
+/* *absent: what the stream needs is not there, and may still come; NULL: all is there. */
 static int
-describe(planner *p, plan_stream *stream)
+describe(planner *p, plan_stream *stream, const char **absent, const setting **absent_at)
 {
 	const plan_system *system = &p->plan->systems[stream->system];
 	const flow_system_ops *ops = system->component->ops;
@@ -285,12 +299,19 @@ describe(planner *p, plan_stream *stream)
 		described = error_set(&error, FLOW_E_PLUGIN, "its system says that it has %d partitions",
 							  (int)stream->description.partition_count);
 	if (error_settle(&error, described, "describe") != FLOW_OK) {
-		const setting *group = config_effective(p->config, "streams", stream->id);
-		const setting *at = error.option == NULL ? NULL : setting_child(group, error.option);
-		problem_at(p->problems, at == NULL ? stream->place : at, "%s '%s': %s",
-				   stream->direction == FLOW_DIRECTION_INPUT ? "input" : "output", stream->id, error_message(&error));
+		const char *word = stream->direction == FLOW_DIRECTION_INPUT ? "input" : "output";
+		const setting *at = described_place(p, stream, &error);
+		int may_come =
+			described == FLOW_E_NOT_FOUND && (stream->direction == FLOW_DIRECTION_OUTPUT || stream->request.offline);
+		if (may_come) {
+			*absent = planner_owned_format(p, "%s '%s': %s", word, stream->id, error_message(&error));
+			*absent_at = at;
+		} else {
+			problem_at(p->problems, at, "%s '%s': %s", word, stream->id, error_message(&error));
+		}
 		error_clear(&error);
-		return 0;
+		if (!may_come)
+			return 0;
 	}
 	planner_own_schema(p, stream->description.schema);
 	planner_own_schema(p, stream->description.key_schema);
@@ -409,11 +430,19 @@ plan_one_stream(planner *p, uint32_t index)
 		group = config_effective(p->config, "streams", stream->id);
 	}
 	read_properties(p, stream, group, component);
+	const char *absent = NULL;
+	const setting *absent_at = NULL;
+	int unseen = p->unseen;
+	p->unseen = 0;
 	int good = stream->system != PLAN_NONE && check_direction(p, stream) && p->problems->errors == before &&
-			   !p->failed && p->plan->systems[stream->system].instance != NULL && describe(p, stream);
+			   !p->failed && p->plan->systems[stream->system].instance != NULL &&
+			   describe(p, stream, &absent, &absent_at);
 	good &= open_serdes(p, stream, group);
 	if (good && stream->direction == FLOW_DIRECTION_INPUT)
 		good = settle_input_types(p, stream, group) && plan_transform(p, stream, group);
+	if (absent != NULL && !p->unseen) /* else it was told why the fields are not known */
+		problem_warning(p->problems, absent_at, absent);
+	p->unseen |= unseen;
 	p->stream_usable[index] = good && p->problems->errors == before;
 }
 

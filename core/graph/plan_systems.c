@@ -62,7 +62,7 @@ plan_one_system(planner *p, const char *name)
 		component = planner_component(p, FLOW_SYSTEM, type->text, type);
 	const char *const *skipped = component != NULL ? ignore : planner_unjudged(p, &system_options, group, ignore);
 	const flow_options *options = planner_resolve(p, &system_options, component, "", group, group, name, skipped);
-	planner_put_defaults(p, "systems", name, &system_options, component, "");
+	planner_put_defaults(p, "systems", name, &system_options, component, "", group);
 	const setting *defaults = setting_child(group, "stream_defaults");
 	if (defaults != NULL)
 		setting_expect(p->problems, defaults, 1u << SETTING_GROUP, "group");

@@ -17,7 +17,7 @@ plan_one_table(planner *p, const char *name)
 		component = planner_component(p, FLOW_TABLE, type->text, type);
 	const char *const *skipped = component != NULL ? NULL : planner_unjudged(p, &table_options, group, NULL);
 	const flow_options *options = planner_resolve(p, &table_options, component, "", group, group, name, skipped);
-	planner_put_defaults(p, "tables", name, &table_options, component, "");
+	planner_put_defaults(p, "tables", name, &table_options, component, "", group);
 	plan_table *table = &p->plan->tables[p->plan->table_count++];
 	*table = (plan_table){ .name = name, .component = component, .options = options, .place = group };
 	table->durable = component != NULL && (component->flags & FLOW_TABLE_DURABLE) != 0;

@@ -147,6 +147,17 @@ print_way_in(const plan *p, const plan_operator *o, FILE *to)
 	}
 }
 
+/* Dead letters come from many places, past the edges. */
+static void
+print_letters_in(const plan *p, FILE *to)
+{
+	for (uint32_t i = 0; i < p->operator_count; i++) {
+		const char *which = dead_letters_of(p, &p->operators[i]);
+		if (which != NULL)
+			fprintf(to, "      from %s (%s), %s\n", p->operators[i].name, which, p->dead_letter_delivery);
+	}
+}
+
 static void
 print_operator(const plan *p, const plan_operator *o, FILE *to)
 {
@@ -160,6 +171,8 @@ print_operator(const plan *p, const plan_operator *o, FILE *to)
 		fprintf(to, ", errors: %s", record_errors_name(o->record_errors));
 	fputc('\n', to);
 	print_way_in(p, o, to);
+	if (o->kind == OPERATOR_DEAD_LETTERS)
+		print_letters_in(p, to);
 	print_state(o, to);
 	if (o->kind == OPERATOR_SOURCE || o->kind == OPERATOR_EVENT_TIME || o->kind == OPERATOR_SINK ||
 		o->kind == OPERATOR_DEAD_LETTERS)
@@ -287,6 +300,12 @@ plan_print_dot(const plan *p, FILE *to)
 		}
 		fputs(";\n", to);
 	}
+	for (uint32_t i = 0; i < p->operator_count; i++) {
+		const char *which = dead_letters_of(p, &p->operators[i]);
+		if (which != NULL)
+			fprintf(to, "  o%u -> o%u [label=\"%s; %s\", style=dashed];\n", i, p->dead_letters, which,
+					p->dead_letter_delivery);
+	}
 	fputs("}\n", to);
 }
 
@@ -315,5 +334,10 @@ plan_print_mermaid(const plan *p, FILE *to)
 		} else {
 			fprintf(to, "  o%u --> o%u\n", edge->from, edge->to);
 		}
+	}
+	for (uint32_t i = 0; i < p->operator_count; i++) {
+		const char *which = dead_letters_of(p, &p->operators[i]);
+		if (which != NULL)
+			fprintf(to, "  o%u -.->|\"%s; %s\"| o%u\n", i, which, p->dead_letter_delivery, p->dead_letters);
 	}
 }

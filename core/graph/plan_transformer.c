@@ -26,8 +26,12 @@ transformer_of(planner *p, const plan_stream *stream, const setting *s, const fl
 	const flow_component *system = p->plan->systems[stream->system].component;
 	if (s != NULL && s->kind == SETTING_STRING && strcmp(s->text, "none") == 0)
 		return NULL;
-	if (s != NULL)
-		return planner_component_setting(p, FLOW_TRANSFORMER, s, options);
+	if (s != NULL) {
+		const flow_component *named = planner_component_setting(p, FLOW_TRANSFORMER, s, options);
+		if (named != NULL)
+			planner_put_part_defaults(p, "streams", stream->id, "transformer", NULL, named, s);
+		return named;
+	}
 	if ((system->flags & FLOW_SYSTEM_TRANSFORMS) == 0)
 		return NULL;
 	const flow_component *component = planner_component(p, FLOW_TRANSFORMER, system->id, stream->place);

@@ -38,3 +38,13 @@ delivery_name(uint32_t delivery)
 	static const char *const words[] = { "none", "at least once", "idempotent", "resumable", "one-phase" };
 	return WORD(words, delivery);
 }
+
+const char *
+dead_letters_of(const plan *p, const plan_operator *o)
+{
+	/* A merge hands its records on unseen, and a dead letter that cannot be written has no other place to go. */
+	if (p->dead_letters == PLAN_NONE || o->kind == OPERATOR_DEAD_LETTERS || o->kind == OPERATOR_MERGE)
+		return NULL;
+	int rejected = o->record_errors == RECORD_ERRORS_DEAD_LETTER, late = o->late == RECORD_ERRORS_DEAD_LETTER;
+	return rejected && late ? "rejected, late" : rejected ? "rejected" : late ? "late" : NULL;
+}

@@ -119,7 +119,13 @@ const flow_options *planner_resolve(planner *p, const flow_option_set *host_set,
 /* Puts the defaults of these tables into the lowest layer, for `flowd explain`. `name` NULL: the section is the thing.
  * */
 void planner_put_defaults(planner *p, const char *section, const char *name, const flow_option_set *host_set,
-						  const flow_component *component, const char *scope);
+						  const flow_component *component, const char *scope, const setting *given);
+/* The same for a component that an option of the thing names: "serde"; `part` NULL, or its "key" or "value". */
+void planner_put_part_defaults(planner *p, const char *section, const char *name, const char *option, const char *part,
+							   const flow_component *component, const setting *given);
+/* A default that is not in a table, but follows from something else, which `origin` tells. */
+void planner_put_derived(planner *p, const char *section, const char *name, const char *option, const char *text,
+						 const char *origin);
 /* For a thing whose component is unknown: `ignore`, and all keys that only the component could judge. Misspelled words
  * of the host's table are still reported. */
 const char *const *planner_unjudged(planner *p, const flow_option_set *host_set, const setting *group,
@@ -204,5 +210,7 @@ const char *partitioning_name(uint32_t partitioning);
 const char *stream_kind_name(uint32_t kind);
 const char *record_errors_name(uint32_t policy);
 const char *delivery_name(uint32_t delivery);
+/* Which records of an operator go to the dead letters: "rejected", "late", "rejected, late"; NULL: none. */
+const char *dead_letters_of(const plan *p, const plan_operator *o);
 
 #endif

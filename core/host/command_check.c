@@ -68,28 +68,65 @@ layer_name(uint8_t layer)
 	return layer < sizeof(names) / sizeof(names[0]) ? names[layer] : "";
 }
 
+/* What a thing overrode, without the defaults of something that is written by its name alone. */
+static const setting *
+overridden(const setting *s)
+{
+	const setting *lower = s->overrode;
+	while (lower != NULL && lower->layer == LAYER_DEFAULT && lower->kind == SETTING_GROUP)
+		lower = lower->overrode;
+	return lower;
+}
+
+static json_t *
+voice_json(arena *a, const setting *s)
+{
+	return json_pack("{s:s, s:s, s:s}", "value", setting_print(a, s), "layer", layer_name(s->layer), "origin",
+					 s->origin == NULL ? "" : s->origin);
+}
+
 static json_t *
 explanation_json(arena *a, const setting *found)
 {
-	json_t *json = json_pack("{s:s, s:s, s:s}", "value", setting_print(a, found), "layer", layer_name(found->layer),
-							 "origin", found->origin == NULL ? "" : found->origin);
+	json_t *json = voice_json(a, found);
 	json_t *overrode = json_array();
-	for (const setting *lower = found->overrode; lower != NULL; lower = lower->overrode)
-		json_array_append_new(overrode, json_pack("{s:s, s:s, s:s}", "value", setting_print(a, lower), "layer",
-												  layer_name(lower->layer), "origin",
-												  lower->origin == NULL ? "" : lower->origin));
+	for (const setting *lower = overridden(found); lower != NULL; lower = overridden(lower))
+		json_array_append_new(overrode, voice_json(a, lower));
 	json_object_set_new(json, "overrode", overrode);
+	if (found->kind != SETTING_GROUP || found->secret)
+		return json;
+	json_t *keys = json_object();
+	for (size_t i = 0; i < found->child_count; i++)
+		json_object_set_new(keys, found->children[i]->name, explanation_json(a, found->children[i]));
+	json_object_set_new(json, "keys", keys);
 	return json;
 }
 
+/* "option default", or with where it stands: "descriptor, app.c:31". */
+static void
+print_voice(const setting *s)
+{
+	int told = s->origin == NULL || (s->layer == LAYER_DEFAULT && strcmp(s->origin, "default") == 0);
+	printf(" from %s%s%s\n", layer_name(s->layer), told ? "" : ", ", told ? "" : s->origin);
+}
+
+/* Each key of a group by itself. */
 static void
 print_explanation(arena *a, const char *key, const setting *found)
 {
-	printf("%s = %s\n  from %s, %s\n", key, setting_print(a, found), layer_name(found->layer),
-		   found->origin == NULL ? "" : found->origin);
-	for (const setting *lower = found->overrode; lower != NULL; lower = lower->overrode)
-		printf("  overrode %s from %s, %s\n", setting_print(a, lower), layer_name(lower->layer),
-			   lower->origin == NULL ? "" : lower->origin);
+	if (found->kind == SETTING_GROUP && !found->secret && found->child_count != 0) {
+		for (size_t i = 0; i < found->child_count; i++) {
+			const char *name = found->children[i]->name, *quote = strchr(name, '.') == NULL ? "" : "\"";
+			print_explanation(a, arena_format(a, "%s.%s%s%s", key, quote, name, quote), found->children[i]);
+		}
+		return;
+	}
+	printf("%s = %s\n ", key, setting_print(a, found));
+	print_voice(found);
+	for (const setting *lower = overridden(found); lower != NULL; lower = overridden(lower)) {
+		printf("  overrode %s", setting_print(a, lower));
+		print_voice(lower);
+	}
 }
 
 static int
@@ -138,7 +175,8 @@ const command check_command = {
 	.least = 1,
 	.most = FILES_MOST,
 	.summary = "Say everything that is wrong with a configuration file.",
-	.doc = "Opens nothing outside of this process. Each line: file:line: path: what is wrong, did you mean ...\n"
+	.doc = "Looks at nothing outside of this process but local files. Each line: file:line: path: what is wrong, did "
+		   "you mean ...\n"
 		   "One of the files may be an application plugin (NAME.so); the others configure it.",
 	.options = check_options,
 	.run = run_check,
@@ -161,7 +199,8 @@ const command explain_command = {
 	.least = 2,
 	.most = FILES_MOST + 1,
 	.summary = "Show a key's value, where it is from, and what it overrode.",
-	.doc = "A key is what the plan calls it: systems.NAME.*, streams.ID.*, tables.NAME.*, operators.NAME.*, job.*",
+	.doc = "A key is what the plan calls it: systems.NAME.*, streams.ID.*, tables.NAME.*, operators.NAME.*, job.*\n"
+		   "Every layer that has it is told, its default too; of a group (streams.ID) each of its keys.",
 	.options = check_options,
 	.run = run_explain,
 };

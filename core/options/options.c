@@ -362,29 +362,56 @@ options_set_of_scope(const flow_option_set *const *sets, const char *scope)
 	return NULL;
 }
 
+static const setting like_default = { .layer = LAYER_DEFAULT, .origin = "default", .path = "" };
+
+static setting *default_group(arena *a, const char *name, const member_list *members, const setting *given);
+
+/* The default of one option; NULL without *failed: it has none. */
+static setting *
+default_of(arena *a, const flow_option *o, const setting *given, int *failed)
+{
+	const setting *group = o->type == FLOW_OPTION_GROUP ? setting_child(given, o->name) : NULL;
+	resolver r = { a, NULL, NULL, NULL, 0 };
+	setting *made = NULL;
+	if (group != NULL && group->kind == SETTING_GROUP) {
+		member_list members = resolve_member_list(&r, o->members);
+		made = r.failed ? NULL : default_group(a, o->name, &members, group);
+	} else if (o->default_text != NULL) {
+		setting like = like_default;
+		like.name = like.path = o->name;
+		like.secret = o->type == FLOW_OPTION_SECRET;
+		made = option_setting_of_text(a, o, o->type, o->default_text, &like);
+	} else {
+		return NULL;
+	}
+	*failed |= made == NULL;
+	return made;
+}
+
+static setting *
+default_group(arena *a, const char *name, const member_list *members, const setting *given)
+{
+	int failed = 0;
+	setting *group = arena_allocate(a, sizeof(*group));
+	setting **children = arena_allocate(a, (members->count + 1) * sizeof(*children));
+	if (group == NULL || children == NULL)
+		return NULL;
+	*group = like_default;
+	group->kind = SETTING_GROUP;
+	group->name = name;
+	group->children = children;
+	for (size_t i = 0; i < members->count && !failed; i++) {
+		setting *s = default_of(a, members->options[i], given, &failed);
+		if (s != NULL)
+			children[group->child_count++] = s;
+	}
+	return failed ? NULL : group;
+}
+
 setting *
-options_default_settings(arena *a, const flow_option_set *const *sets)
+options_default_settings(arena *a, const flow_option_set *const *sets, const setting *given)
 {
 	resolver r = { a, NULL, NULL, NULL, 0 };
 	member_list members = members_of_sets(&r, sets);
-	setting like = { .layer = LAYER_DEFAULT, .origin = "default", .path = "" };
-	setting *group = arena_allocate(a, sizeof(*group));
-	setting **children = arena_allocate(a, (members.count + 1) * sizeof(*children));
-	if (r.failed || group == NULL || children == NULL)
-		return NULL;
-	*group = like;
-	group->kind = SETTING_GROUP;
-	group->children = children;
-	for (size_t i = 0; i < members.count; i++) {
-		const flow_option *o = members.options[i];
-		if (o->default_text == NULL)
-			continue;
-		like.name = like.path = o->name;
-		like.secret = o->type == FLOW_OPTION_SECRET;
-		setting *s = option_setting_of_text(a, o, o->type, o->default_text, &like);
-		if (s == NULL)
-			return NULL;
-		children[group->child_count++] = s;
-	}
-	return group;
+	return r.failed ? NULL : default_group(a, NULL, &members, given);
 }

@@ -42,8 +42,8 @@ typedef struct options_request {
 const flow_options *options_resolve(arena *a, const options_request *request, problems *list);
 
 /* The defaults of the tables as a group of settings of LAYER_DEFAULT, for config_put, so that `flowd explain` shows what was
- * overridden. NULL: out of memory. */
-setting *options_default_settings(arena *a, const flow_option_set *const *sets);
+ * overridden. Options in groups have defaults where `given` (the thing's settings, or NULL) has that group. NULL: out of memory. */
+setting *options_default_settings(arena *a, const flow_option_set *const *sets, const setting *given);
 
 /* Options of one set by name, NULL: none. */
 const flow_option *options_find(const flow_option_set *set, const char *name);

@@ -61,7 +61,7 @@ typedef struct flow_stream_request {
 	flow_slice physical_name; /* topic, path pattern ...; the id where none was set */
 	const flow_options *options; /* scope "input" or "output" of the component */
 	uint32_t bounded;         /* the stream's property: the host asks for an end */
-	uint32_t offline;         /* describe: look at nothing outside of this process (`flowd check`) */
+	uint32_t offline;         /* describe: look at nothing outside of this process but local files (`flowd check`) */
 	flow_slice job;           /* job name; tells temporaries of different jobs apart */
 	flow_slice instance;      /* instance name, may be empty */
 } flow_stream_request;
@@ -191,7 +191,8 @@ typedef struct flow_system_ops {
 	flow_status (*open)(const flow_host *host, const flow_options *options, flow_system **system, flow_error *error);
 	void (*close)(flow_system *system); /* [main] blocking-ok; everything opened from it is closed */
 
-	/* [main] blocking-ok unless request->offline. Checks the stream's options and says what the planner must know. */
+	/* [main] blocking-ok unless request->offline. Checks the stream's options and says what the planner must know. FLOW_E_NOT_FOUND:
+	 * said, but what the stream needs is not there, and may still come: a warning for outputs, and for inputs where offline. */
 	flow_status (*describe)(flow_system *system, const flow_stream_request *request,
 	                        flow_stream_description *description, flow_error *error);
 	/* [main] blocking-ok. Optional: makes a stream with so many partitions (0: its default). FLOW_E_EXISTS is fine. */

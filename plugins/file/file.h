@@ -57,6 +57,8 @@ char *path_target(const struct path_names *names, uint32_t task);
 char *path_temporary(const struct path_names *names, const char *target);
 /* The folder that a path lies in ("." if none), from host memory. */
 char *path_folder(const flow_host *host, const char *path);
+/* FLOW_E_NOT_FOUND: the folder that an output's path lies in is not there. Not asked where its name has the number of a task. */
+flow_status path_check_folder(const flow_host *host, const char *path, flow_error *error);
 /* fsync of the folder, so that a name in it is durable. */
 flow_status path_sync_folder(const flow_host *host, const char *path, flow_error *error);
 /* Keeps other writers away from an open temporary, until it is closed: FLOW_E_LOCKED. */

@@ -252,6 +252,23 @@ path_folder(const flow_host *host, const char *path)
 }
 
 flow_status
+path_check_folder(const flow_host *host, const char *path, flow_error *error)
+{
+	struct stat about;
+	char *folder = path_folder(host, path);
+	if (folder == NULL)
+		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
+	int there = strstr(folder, "{task}") != NULL || (stat(folder, &about) == 0 && S_ISDIR(about.st_mode));
+	flow_status status = FLOW_OK;
+	if (!there)
+		status = flow_fail(host, error, FLOW_E_NOT_FOUND,
+						   "%s: the folder %s is not there; make it, or set make_folders = true for this output", path,
+						   folder);
+	host->release(folder);
+	return status;
+}
+
+flow_status
 path_lock(const flow_host *host, const char *path, int descriptor, flow_error *error)
 {
 	if (flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)

@@ -114,12 +114,16 @@ describe_input(flow_system *system, const flow_stream_request *request, flow_str
 	for (uint64_t i = 0; i < paths->entry_count; i++)
 		description->sample &= !path_is_stream(paths->entries[i]->value->text.data);
 	description->partition_count = FLOW_PARTITIONS_UNKNOWN;
-	if (request->offline)
-		return FLOW_OK;
 	struct path_list list;
 	flow_status status = path_list_read(system->host, request, &list, error);
-	if (status != FLOW_OK)
+	if (status != FLOW_OK) {
+		system->host->errors->option(error, "path");
 		return status;
+	}
+	if (request->offline) { /* files may come and go until the job runs */
+		path_list_free(system->host, &list);
+		return FLOW_OK;
+	}
 	description->partition_count = (int32_t)list.count;
 	path_list_free(system->host, &list);
 	return FLOW_OK;
@@ -138,7 +142,12 @@ describe(flow_system *system, const flow_stream_request *request, flow_stream_de
 	description->delivery = path_is_stream(path) ? FLOW_DELIVERY_AT_LEAST_ONCE : FLOW_DELIVERY_RESUMABLE;
 	description->max_writers = several ? 0 : 1;
 	description->partition_count = several ? FLOW_PARTITIONS_UNKNOWN : 1;
-	return FLOW_OK;
+	if (path_is_stream(path) || flow_option_bool(request->options, "make_folders", 0))
+		return FLOW_OK;
+	flow_status status = path_check_folder(system->host, path, error);
+	if (status != FLOW_OK)
+		system->host->errors->option(error, "path");
+	return status;
 }
 
 static const flow_system_ops system_ops = {

@@ -53,18 +53,6 @@ make_folders(const flow_host *host, char *path, flow_error *error)
 }
 
 static flow_status
-missing_folder(const flow_writer *writer, flow_error *error)
-{
-	char *folder = path_folder(writer->host, writer->target);
-	flow_status status =
-		flow_fail(writer->host, error, FLOW_E_NOT_FOUND,
-				  "%s: the folder %s is not there; make it, or set make_folders = true for this output", writer->target,
-				  folder == NULL ? "" : folder);
-	writer->host->release(folder);
-	return status;
-}
-
-static flow_status
 check_target(const flow_writer *writer, flow_error *error)
 {
 	struct stat about;
@@ -111,8 +99,10 @@ open_temporary(flow_writer *writer, const flow_stream_request *request, const fl
 		return status;
 	int flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | (recovered == NULL ? O_CREAT : 0);
 	writer->descriptor = open(writer->temporary, flags, 0666);
-	if (writer->descriptor < 0 && errno == ENOENT && recovered == NULL)
-		return missing_folder(writer, error);
+	if (writer->descriptor < 0 && errno == ENOENT && recovered == NULL) {
+		status = path_check_folder(host, writer->target, error);
+		return status != FLOW_OK ? status : path_failed(host, error, "cannot open", writer->temporary, ENOENT);
+	}
 	if (writer->descriptor < 0 && errno == ENOENT)
 		return flow_fail(
 			host, error, FLOW_E_NOT_FOUND,

@@ -114,6 +114,38 @@ class Commands(e2e.Test):
         told = self.flowd("explain", "job.conf", "more.conf", "job.workers", "--set", "job.workers=3", "--json", expect=0).json()
         self.assertEqual((told["value"], told["layer"], [o["value"] for o in told["overrode"]]), ("3", "--set", ["2"]))
 
+    def test_explain_shows_every_layer_that_spoke_defaults_too(self):
+        def told(key, *more):
+            shown = self.flowd("explain", "job.conf", key, *more, "--json", expect=0).json()
+            return [(voice["value"], voice["layer"], voice["origin"]) for voice in [shown, *shown["overrode"]]]
+        self.assertEqual(told("streams.in.bounded"), [("true", "descriptor", "job.conf:4"), ("false", "option default", "default")])
+        self.assertEqual(told("job.checkpoint_interval", "--set", "job.checkpoint_interval=5s"),
+                         [('"5s"', "--set", "--set"), ('"10s"', "option default", "default")])
+        # A serde by its name alone has its defaults, and what is set is told beside what it overrode.
+        self.assertEqual(told("streams.in.serde.max_record"), [('"16MiB"', "option default", "default")])
+        # What follows from something else says from what.
+        self.assertEqual(told("streams.out.record_errors", "--set", "job.record_errors=skip"),
+                         [('"skip"', "option default", "that of the job")])
+
+    def test_explain_of_a_group_tells_each_of_its_keys(self):
+        self.write("windows.conf", e2e.job(serde='{ type = "json"; fields: { t = "timestamp"; x = "int64"; }; }',
+                   steps='key_by = "x"; }, { name = "w"; window: { tumbling = "1h"; time = "t"; }; aggregate: { n = "count(*)"; };'))
+        shown = self.flowd("explain", "windows.conf", "operators.w", expect=0).out
+        self.assertIn('operators.w.window.tumbling = "1h"\n  from descriptor, windows.conf:6\n', shown)
+        self.assertIn('operators.w.window.out_of_order = "0s"\n  from option default\n', shown)
+        self.assertIn('operators.w.late_records = "fail"\n  from option default, the job\'s inputs end\n', shown)
+        keys = self.flowd("explain", "--json", "windows.conf", "operators.w", expect=0).json()["keys"]
+        self.assertEqual(keys["window"]["keys"]["tumbling"]["layer"], "descriptor")
+        self.assertEqual(keys["late_records"]["origin"], "the job's inputs end")
+
+    def test_check_and_plan_warn_of_a_folder_that_is_not_there(self):
+        self.write("far.conf", (self.folder / "job.conf").read_text().replace('"out.jsonl"', '"gone/out.jsonl"'))
+        for command in ("check", "plan"):
+            self.assertIn("far.conf:5: warning: application.outputs.out.path: output 'out': ./gone/out.jsonl: the folder ./gone is not there; "
+                          "make it, or set make_folders = true for this output", self.flowd(command, "far.conf", expect=0).err)
+        self.assertIn("make_folders", self.flowd("run", "far.conf", expect=1).err)
+        self.flowd("run", "far.conf", "--dry-sink", expect=0)
+
     def test_plugins_are_listed_shown_and_checked(self):
         listed = {p["id"]: p for p in self.flowd("plugin", "list", "--json", expect=0).json()}
         self.assertLessEqual({"basic", "csv", "file", "generate", "json", "lua", "memory", "null", "rocksdb", "std"}, listed.keys())

@@ -210,8 +210,9 @@ assert_refused(struct files *t, const char *name, flow_status status, const char
 	assert_int_equal(fixture_try_describe(&in, &description), status);
 	if (strstr(error_message(&t->f->error), part) == NULL)
 		fail_msg("%s", error_message(&t->f->error));
-	in.offline = 1; /* `flowd check` looks at no file */
-	assert_int_equal(fixture_try_describe(&in, &description), FLOW_OK);
+	in.offline = 1; /* `flowd check` looks at local files too */
+	assert_int_equal(fixture_try_describe(&in, &description), status);
+	assert_int_equal(description.partition_count, FLOW_PARTITIONS_UNKNOWN);
 }
 
 static void

@@ -201,9 +201,15 @@ folders_are_made_only_when_told(void **state)
 {
 	struct files *t = *state;
 	const char *target = path_of(t, "a/b/out");
+	flow_stream_description description;
 	fixture_stream out = output(t, target, NULL);
+	assert_int_equal(fixture_try_describe(&out, &description), FLOW_E_NOT_FOUND);
+	assert_message(t, "a/b is not there; make it, or set make_folders = true for this output");
+	assert_int_equal(description.delivery, FLOW_DELIVERY_RESUMABLE);
 	assert_null(fixture_try_writer_open(&out, 0, NULL));
 	assert_message(t, "a/b is not there; make it, or set make_folders = true for this output");
+	out = output(t, path_of(t, "{task}/out"), NULL); /* not known before it runs */
+	assert_int_equal(fixture_try_describe(&out, &description), FLOW_OK);
 	out = output(t, target, "make_folders=true");
 	fixture_writer *writer = fixture_writer_open(&out, 0, NULL);
 	fixture_write(writer, "x");

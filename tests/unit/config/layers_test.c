@@ -82,7 +82,7 @@ given_seven_layers_when_explained_then_values_and_what_they_overrode_are_as_decl
 	static const flow_option_set *const sets[] = { &set, NULL };
 	static const char *const flights[] = { "streams", "flights" };
 	config_text *t = *state;
-	config_put(t->config, flights, 2, options_default_settings(t->arena, sets));
+	config_put(t->config, flights, 2, options_default_settings(t->arena, sets, NULL));
 	put(t, LAYER_SYSTEM, "systems.files", "flights", "offset_default", "oldest");
 	put(t, LAYER_SYSTEM, "systems.local", "late", "compression", "zstd");
 	load(t, "one.conf", "streams: { flights: { priority = 5; }; }; systems: { files: { poll_interval = \"2s\"; }; };");

@@ -74,13 +74,53 @@ given_a_file_that_is_not_there_when_planned_then_it_is_an_error_and_offline_a_wa
 	const char *reported = plan_text_problems(t, conf);
 	assert_null(t->plan);
 	assert_int_equal(t->text.list->errors, 0);
-	assert_non_null(strstr(reported, "warning"));
-	assert_non_null(strstr(reported, "none.csv"));
+	assert_string_equal(reported, "flowd.conf:2: warning: application.inputs.a.serde: input 'a': ./none.csv: cannot open: No such file or "
+								  "directory; check the path, and that its folder is there (what depends on its fields was not "
+								  "checked)\n");
 	t->flags = 0;
 	reported = plan_text_problems(t, conf);
 	assert_null(t->plan);
 	assert_int_equal(t->text.list->errors, 1);
-	assert_non_null(strstr(reported, "flowd.conf:2: application.inputs.a: input 'a': "));
+	assert_non_null(strstr(reported, "flowd.conf:2: application.inputs.a.path: input 'a': "));
+}
+
+/* Fields that are declared need no data. */
+#define DECLARED(in, out)                                                                                              \
+	"application: { name = \"t\"; systems: { files: { type = \"file\"; }; };\n"                                         \
+	"inputs: { a: { system = \"files\"; path = \"" in "\"; serde: { type = \"json\"; fields: { x = \"int64\"; }; }; }; };\n"  \
+	"outputs: { o: { system = \"files\"; serde = \"json\";\n path = \"" out "\"; }; };\n"                             \
+	"flow: ( { from = \"a\"; to = \"o\"; } ); };\n"
+
+static void
+given_files_and_folders_that_are_not_there_when_checked_offline_then_each_is_a_warning_and_the_plan_is_made(void **state)
+{
+	plan_text *t = *state;
+	t->flags = PLAN_OFFLINE;
+	assert_string_equal(plan_text_problems(t, DECLARED("none.jsonl", "gone/o.jsonl")),
+						"flowd.conf:2: warning: application.inputs.a.path: input 'a': ./none.jsonl: cannot open: No such file or "
+						"directory; check the path, and that its folder is there\n"
+						"flowd.conf:4: warning: application.outputs.o.path: output 'o': ./gone/o.jsonl: the folder ./gone is not "
+						"there; make it, or set make_folders = true for this output\n");
+	assert_non_null(t->plan);
+}
+
+static void
+given_a_folder_of_an_output_that_is_not_there_when_planned_then_it_is_a_warning_unless_folders_are_made(void **state)
+{
+	plan_text *t = *state;
+	config_text_write("in.jsonl", "{}\n", 3);
+	const char *reported = plan_text_problems(t, DECLARED("in.jsonl", "gone/o.jsonl"));
+	assert_non_null(t->plan);
+	assert_non_null(strstr(reported, "flowd.conf:4: warning: application.outputs.o.path: output 'o': ./gone/o.jsonl: the folder"));
+	assert_null(strstr(reported, "inputs.a"));
+}
+
+static void
+given_an_output_that_makes_its_folders_when_planned_then_nothing_is_said(void **state)
+{
+	plan_text *t = *state;
+	config_text_write("in.jsonl", "{}\n", 3);
+	assert_string_equal(plan_text_problems(t, DECLARED("in.jsonl", "gone/o.jsonl\"; make_folders = true; compression = \"none")), "");
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, plan_text_teardown)
@@ -92,6 +132,9 @@ main(void)
 		TEST(given_the_quickstart_when_planned_over_real_plugins_then_types_and_stages_are_as_meant),
 		TEST(given_the_quickstart_with_a_table_in_memory_when_planned_then_its_input_is_read_anew),
 		TEST(given_a_file_that_is_not_there_when_planned_then_it_is_an_error_and_offline_a_warning),
+		TEST(given_files_and_folders_that_are_not_there_when_checked_offline_then_each_is_a_warning_and_the_plan_is_made),
+		TEST(given_a_folder_of_an_output_that_is_not_there_when_planned_then_it_is_a_warning_unless_folders_are_made),
+		TEST(given_an_output_that_makes_its_folders_when_planned_then_nothing_is_said),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

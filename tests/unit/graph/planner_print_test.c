@@ -143,6 +143,61 @@ given_a_plan_when_printed_for_mermaid_then_special_characters_are_entities(void 
 		"  o0 --> o1\n  o1 --> o2\n  o2 --> o3\n  o3 -->|\"key; exactly once\"| o4\n  o4 -->|\"exactly once\"| o5\n");
 }
 
+/* Rejected records of the input, of one step and of the output, late ones of another step; the merge in front rejects none. */
+#define LETTERS                                                                                                        \
+	"application: { name = \"t\"; dead_letters = \"d\"; systems: { local: { type = \"messaging\"; serde: { type = \"json\"; types: {\n" \
+	"  x = \"int64\"; t = \"timestamp\"; }; }; }; };\n"                                                                  \
+	"inputs: { a: { system = \"local\"; record_errors = \"dead_letter\"; }; b: { system = \"local\"; }; };\n"           \
+	"outputs: { o: { system = \"local\"; record_errors = \"dead_letter\"; }; d: { system = \"local\"; }; };\n"          \
+	"flow: ( { name = \"m\"; from = [\"a\", \"b\"]; where = \"x > 1\"; record_errors = \"dead_letter\"; },\n"         \
+	"{ name = \"k\"; key_by = \"x\"; },\n"                                                                            \
+	"{ name = \"n\"; aggregate: { n = \"count(*)\"; }; window: { tumbling = \"1h\"; time = \"t\"; };\n"               \
+	"  late_records = \"dead_letter\"; record_errors = \"dead_letter\"; to = \"o\"; } ); };\n"
+
+static void
+given_dead_letters_when_printed_then_each_form_shows_whose_records_go_there(void **state)
+{
+	plan_text *t = *state;
+	plan_text_plan(t, LETTERS);
+	const char *text = plan_text_printed(t, plan_print_text);
+	assert_non_null(strstr(text, "    d: write dead letters to d\n"
+								 "      from a (rejected), at least once\n"
+								 "      from m (rejected), at least once\n"
+								 "      from n (rejected, late), at least once\n"
+								 "      from o (rejected), at least once\n"));
+	assert_non_null(strstr(plan_text_printed(t, plan_print_dot),
+						   "  o6 -> o7 [label=\"at least once\"];\n"
+						   "  o0 -> o8 [label=\"rejected; at least once\", style=dashed];\n"
+						   "  o3 -> o8 [label=\"rejected; at least once\", style=dashed];\n"
+						   "  o6 -> o8 [label=\"rejected, late; at least once\", style=dashed];\n"
+						   "  o7 -> o8 [label=\"rejected; at least once\", style=dashed];\n}\n"));
+	assert_non_null(strstr(plan_text_printed(t, plan_print_mermaid),
+						   "  o6 -->|\"at least once\"| o7\n"
+						   "  o0 -.->|\"rejected; at least once\"| o8\n"
+						   "  o3 -.->|\"rejected; at least once\"| o8\n"
+						   "  o6 -.->|\"rejected, late; at least once\"| o8\n"
+						   "  o7 -.->|\"rejected; at least once\"| o8\n"));
+	json_t *root = json_loads(plan_text_printed(t, plan_print_json), JSON_REJECT_DUPLICATES, NULL);
+	const json_t *edges = json_object_get(root, "dead_letter_edges");
+	assert_int_equal(json_array_size(edges), 4);
+	const json_t *of_window = json_array_get(edges, 2);
+	assert_string_equal(text_at(of_window, "from"), "n");
+	assert_string_equal(text_at(of_window, "to"), "d");
+	assert_string_equal(text_at(of_window, "records"), "rejected, late");
+	assert_string_equal(text_at(of_window, "delivery"), "at least once");
+	json_decref(root);
+}
+
+static void
+given_no_dead_letters_when_printed_then_there_are_no_edges_to_them(void **state)
+{
+	plan_text *t = *state;
+	plan_text_plan(t, CONF);
+	json_t *root = json_loads(plan_text_printed(t, plan_print_json), JSON_REJECT_DUPLICATES, NULL);
+	assert_int_equal(json_array_size(json_object_get(root, "dead_letter_edges")), 0);
+	json_decref(root);
+}
+
 static const char *
 printed_once(const char *file)
 {
@@ -195,6 +250,8 @@ main(void)
 		TEST(given_a_plan_when_printed_as_json_then_it_is_json_with_types_places_and_no_secret),
 		TEST(given_a_plan_when_printed_for_graphviz_then_stages_are_clusters),
 		TEST(given_a_plan_when_printed_for_mermaid_then_special_characters_are_entities),
+		TEST(given_dead_letters_when_printed_then_each_form_shows_whose_records_go_there),
+		TEST(given_no_dead_letters_when_printed_then_there_are_no_edges_to_them),
 		cmocka_unit_test(given_one_configuration_when_planned_a_hundred_times_in_any_locale_then_the_bytes_are_equal),
 		cmocka_unit_test(given_one_configuration_in_another_folder_when_planned_then_the_id_is_equal),
 	};
