@@ -14,10 +14,9 @@
 #include <unistd.h>
 
 #include "flow_sdk/number.h"
+#include "bench/six_fields.h"
 #include "support/plugin_fixture.h"
 
-#define PAIRS 7
-#define RECORDS 4096u /* their data stays in the cache, as that of a batch that was just made does */
 #define FILE_PARTS 16 /* times the records in a file */
 #define OPTIONS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
@@ -27,26 +26,7 @@ static const char six_fields[] = "{\"type\":\"record\",\"name\":\"R\",\"fields\"
 								 "\"name\":\"time\",\"type\":\"long\"},"
 								 "{\"name\":\"note\",\"type\":[\"null\",\"string\"]}]}";
 
-static double
-cpu_now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* --- the data -------------------------------------------------------------------------------------------------------- */
-
-struct record {
-	int64_t id;
-	char name[32];
-	double price;
-	char amount[16];
-	int32_t count;
-	int64_t time;
-	char note[32];
-	int has_note;
-};
 
 struct bench {
 	fixture *f;
@@ -70,51 +50,6 @@ struct bench {
 	uint64_t sum; /* so that nothing is left out */
 };
 
-static void
-make_records(struct bench *b)
-{
-	uint64_t state = 88172645463325252u;
-	b->records = calloc(RECORDS, sizeof(*b->records));
-	assert_non_null(b->records);
-	for (uint32_t i = 0; i < RECORDS; i++) {
-		state ^= state << 13;
-		state ^= state >> 7;
-		state ^= state << 17;
-		struct record *r = &b->records[i];
-		r->id = (int64_t)i * 1000 + (int64_t)(state % 1000);
-		snprintf(r->name, sizeof(r->name), "customer-%06u", (unsigned)(state % 1000000));
-		r->price = (double)(state % 100000) / 100;
-		snprintf(r->amount, sizeof(r->amount), "%.2f", r->price);
-		r->count = (int32_t)(state >> 20 & 0xFF);
-		r->time = 1700000000000 + (int64_t)(state >> 30 & 0xFFFFFFF);
-		r->has_note = (state >> 5 & 1) != 0;
-		snprintf(r->note, sizeof(r->note), "note %u", (unsigned)(state >> 40 & 0xFFFF));
-	}
-}
-
-static void
-make_batches(struct bench *b, const flow_schema *schema)
-{
-	b->batches = calloc(RECORDS / FLOW_BATCH_ROWS + 1, sizeof(*b->batches));
-	flow_builder *builder = builder_create(b->f->pool, 0, 0);
-	for (uint32_t i = 0; i < RECORDS; i++) {
-		const struct record *r = &b->records[i];
-		flow_value *cells = flow_builder_cells(builder, 6);
-		cells[0] = flow_int64(r->id);
-		cells[1] = flow_string(r->name, (uint32_t)strlen(r->name));
-		cells[2] = flow_float64(r->price);
-		cells[3] = flow_int64(r->count);
-		cells[4] = flow_int64(r->time);
-		cells[5] = r->has_note ? flow_string(r->note, (uint32_t)strlen(r->note)) : flow_null();
-		flow_builder_add(builder, flow_record(cells, 6));
-		if (builder->row_count < FLOW_BATCH_ROWS && i + 1 < RECORDS)
-			continue;
-		batch_head head = { .schema = schema };
-		b->batches[b->batch_count++] = builder_finish(builder, &head);
-	}
-	builder_destroy(builder);
-}
-
 /* --- ours ------------------------------------------------------------------------------------------------------------ */
 
 static void
@@ -132,8 +67,9 @@ encode_batches(struct bench *b, fixture_serde *serde, int records)
 }
 
 static void
-our_encode(struct bench *b)
+our_encode(void *context)
 {
+	struct bench *b = context;
 	encode_batches(b, &b->serde, 1);
 }
 
@@ -154,8 +90,9 @@ make_raw(struct bench *b)
 }
 
 static void
-our_decode(struct bench *b)
+our_decode(void *context)
 {
+	struct bench *b = context;
 	static uint32_t rows[FLOW_BATCH_ROWS];
 	flow_decoder_request request = { .struct_size = FLOW_SIZEOF(request) };
 	flow_decoder *decoder = NULL;
@@ -175,8 +112,9 @@ our_decode(struct bench *b)
 }
 
 static void
-read_file(struct bench *b)
+read_file(void *context)
 {
+	struct bench *b = context;
 	flow_decoder_request request = { .struct_size = FLOW_SIZEOF(request),
 									 .fields = b->fields,
 									 .field_count = b->field_count };
@@ -202,8 +140,9 @@ read_file(struct bench *b)
 }
 
 static void
-read_two(struct bench *b)
+read_two(void *context)
 {
+	struct bench *b = context;
 	static const uint32_t two[] = { 0, 3 };
 	b->fields = two;
 	b->field_count = 2;
@@ -213,8 +152,9 @@ read_two(struct bench *b)
 
 /* Files: the same, and to the disk as avro-c does it. */
 static void
-our_file(struct bench *b)
+our_file(void *context)
 {
+	struct bench *b = context;
 	FILE *file = fopen(b->path, "wb");
 	static flow_status statuses[FLOW_BATCH_ROWS];
 	flow_encoder *encoder = NULL;
@@ -255,8 +195,9 @@ set_value(avro_value_t *value, const struct record *r)
 }
 
 static void
-their_encode(struct bench *b)
+their_encode(void *context)
 {
+	struct bench *b = context;
 	avro_value_t value;
 	avro_generic_value_new(b->type, &value);
 	avro_writer_t writer = avro_writer_memory(b->memory, (int64_t)b->memory_size);
@@ -272,8 +213,9 @@ their_encode(struct bench *b)
 }
 
 static void
-their_decode(struct bench *b)
+their_decode(void *context)
 {
+	struct bench *b = context;
 	avro_value_t value, field, branch;
 	avro_generic_value_new(b->type, &value);
 	avro_reader_t reader = avro_reader_memory(b->memory, (int64_t)b->offsets[RECORDS]);
@@ -306,8 +248,9 @@ their_decode(struct bench *b)
 static const char *their_codec;
 
 static void
-their_file(struct bench *b)
+their_file(void *context)
 {
+	struct bench *b = context;
 	avro_value_t value;
 	avro_file_writer_t writer;
 	unlink(b->path);
@@ -323,48 +266,6 @@ their_file(struct bench *b)
 }
 
 /* --- measuring ------------------------------------------------------------------------------------------------------- */
-
-static int
-by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return x < y ? -1 : x > y;
-}
-
-static double
-time_of(struct bench *b, void (*run)(struct bench *), int rounds)
-{
-	double start = cpu_now();
-	for (int i = 0; i < rounds; i++)
-		run(b);
-	return (cpu_now() - start) / rounds;
-}
-
-static const char *only = "";
-
-static void
-measure(const char *name, struct bench *b, void (*ours)(struct bench *), void (*theirs)(struct bench *),
-		uint32_t records, double seconds, double bar)
-{
-	double times[PAIRS], ratios[PAIRS], other[PAIRS];
-	if (strstr(name, only) == NULL)
-		return;
-	ours(b);
-	theirs(b);
-	double once = time_of(b, ours, 1), other_once = time_of(b, theirs, 1);
-	int rounds = (int)(seconds / PAIRS / once / 2) + 1, other_rounds = (int)(seconds / PAIRS / other_once / 2) + 1;
-	for (int i = 0; i < PAIRS; i++) {
-		times[i] = time_of(b, ours, rounds);
-		other[i] = time_of(b, theirs, other_rounds);
-		ratios[i] = other[i] / times[i];
-	}
-	qsort(times, PAIRS, sizeof(double), by_value);
-	qsort(other, PAIRS, sizeof(double), by_value);
-	qsort(ratios, PAIRS, sizeof(double), by_value);
-	printf("%-28s %7.2f M/s beside %6.2f M/s: %5.2f times (%.2f to %.2f), bar %.1f%s\n", name,
-		   records / times[PAIRS / 2] / 1e6, records / other[PAIRS / 2] / 1e6, ratios[PAIRS / 2], ratios[0],
-		   ratios[PAIRS - 1], bar, ratios[PAIRS / 2] >= bar ? "" : "  MISSED");
-}
 
 /* Before anything is measured: both write the same bytes, and avro-c reads our file. */
 static void
@@ -447,17 +348,17 @@ measure_file(struct bench *b, const char *codec, double seconds)
 	snprintf(option, sizeof(option), "codec=%s", codec);
 	fixture_serde_open(b->f, "avro", OPTIONS(option), &b->serde);
 	their_codec = codec;
-	measure(name, b, our_file, their_file, RECORDS * FILE_PARTS, seconds, 2);
+	pairs_measure(name, b, our_file, their_file, RECORDS * FILE_PARTS, seconds, 2);
 }
 
 int
 main(int argc, char **argv)
 {
 	double seconds = argc > 1 ? atof(argv[1]) : 1;
-	only = argc > 2 ? argv[2] : "";
+	pairs_only = argc > 2 ? argv[2] : "";
 	struct bench b = { .f = fixture_create(), .path = "/tmp/flowd-avro-bench.XXXXXX" };
 	close(mkstemp(b.path));
-	make_records(&b);
+	b.records = six_records();
 	char assignment[1024], *to = assignment;
 	to += sprintf(to, "schema=\"");
 	for (const char *c = six_fields; *c != '\0'; c++) {
@@ -467,7 +368,7 @@ main(int argc, char **argv)
 	}
 	strcpy(to, "\"");
 	fixture_serde_open(b.f, "avro", OPTIONS(assignment), &b.serde);
-	make_batches(&b, fixture_decoded_schema(&b.serde, NULL, 0));
+	b.batches = six_batches(b.f, b.records, fixture_decoded_schema(&b.serde, NULL, 0), &b.batch_count);
 	b.out = buffer_create();
 	b.ends = calloc(FLOW_BATCH_ROWS, sizeof(*b.ends));
 	b.memory_size = (uint64_t)RECORDS * 128;
@@ -478,10 +379,10 @@ main(int argc, char **argv)
 	their_encode(&b);
 	make_raw(&b);
 	check_agreement(&b);
-	measure("encode six fields", &b, our_encode, their_encode, RECORDS, seconds, 5);
-	measure("decode six fields", &b, our_decode, their_decode, RECORDS, seconds, 5);
+	pairs_measure("encode six fields", &b, our_encode, their_encode, RECORDS, seconds, 5);
+	pairs_measure("decode six fields", &b, our_decode, their_decode, RECORDS, seconds, 5);
 	make_wide_file(&b);
-	measure("read two of ten, and all", &b, read_two, read_file, RECORDS, seconds, 1.5);
+	pairs_measure("read two of ten, and all", &b, read_two, read_file, RECORDS, seconds, 1.5);
 	measure_file(&b, "null", seconds);
 	measure_file(&b, "snappy", seconds);
 	measure_file(&b, "deflate", seconds);
