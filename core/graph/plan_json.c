@@ -43,6 +43,44 @@ put_true(struct printing *w, json_t *object, const char *name, uint32_t truth)
 		put(w, object, name, json_true());
 }
 
+struct dumped {
+	char *text;
+	json_t *value;
+};
+
+static int
+compare_dumped(const void *one, const void *other)
+{
+	return strcmp(((const struct dumped *)one)->text, ((const struct dumped *)other)->text);
+}
+
+/* What is identified does not depend on the order in which it was written: items are put into the order of their texts. */
+static void
+put_things_of(struct printing *w, json_t *object, const char *name, json_t *items)
+{
+	size_t count = json_array_size(items), filled = 0;
+	struct dumped *list = w->form == PLAN_JSON_ALL ? NULL : malloc((count + 1) * sizeof(*list));
+	json_t *sorted = list == NULL ? NULL : json_array();
+	w->failed |= w->form != PLAN_JSON_ALL && sorted == NULL;
+	for (; sorted != NULL && filled < count; filled++) {
+		json_t *item = json_array_get(items, filled);
+		list[filled] = (struct dumped){ json_dumps(item, JSON_SORT_KEYS | JSON_COMPACT | JSON_ENCODE_ANY), item };
+		if (list[filled].text == NULL)
+			break;
+	}
+	w->failed |= sorted != NULL && filled < count;
+	if (!w->failed && sorted != NULL)
+		qsort(list, count, sizeof(*list), compare_dumped);
+	for (size_t i = 0; i < filled; i++) {
+		w->failed |= json_array_append(sorted, list[i].value) != 0;
+		free(list[i].text);
+	}
+	free(list);
+	if (sorted != NULL)
+		json_decref(items);
+	put(w, object, name, sorted != NULL ? sorted : items);
+}
+
 static json_t *
 text_of(flow_slice text)
 {
@@ -408,9 +446,9 @@ put_flow(struct printing *w, json_t *root)
 		w->failed |= json_array_append_new(operators, operator_json(w, &pl->operators[i])) != 0;
 	for (uint32_t i = 0; i < pl->edge_count; i++)
 		w->failed |= json_array_append_new(edges, edge_json(w, &pl->edges[i])) != 0;
-	put(w, root, "streams", streams);
-	put(w, root, "operators", operators);
-	put(w, root, "edges", edges);
+	put_things_of(w, root, "streams", streams);
+	put_things_of(w, root, "operators", operators);
+	put_things_of(w, root, "edges", edges);
 }
 
 /* Past the edges: whose rejected and late records go to the dead letters. */
@@ -491,8 +529,8 @@ put_state(struct printing *w, json_t *root)
 				put_schema(w, object, "key", pl->operators[pl->edges[k].from].key_schema[0]);
 		w->failed |= json_array_append_new(operators, object) != 0;
 	}
-	put(w, root, "operators", operators);
-	put(w, root, "inputs", inputs);
+	put_things_of(w, root, "operators", operators);
+	put_things_of(w, root, "inputs", inputs);
 }
 
 json_t *

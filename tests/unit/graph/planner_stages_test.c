@@ -330,6 +330,33 @@ given_the_same_plan_when_made_again_or_with_other_tasks_then_the_ids_are_equal(v
 	assert_int_equal(strlen(once.plan), 32);
 }
 
+/* Two counts side by side, things of each kind in this order. */
+#define SIDE_BY_SIDE(inputs, outputs, tables, flow)                                                                    \
+	"application: { name = \"t\"; systems: { local: { type = \"messaging\"; serde: { type = \"json\"; types: { x = \"int64\"; }; }; }; };\n" \
+	"inputs: { " inputs " }; outputs: { " outputs " };\ntables: { " tables " };\nflow: ( " flow " ); };\n"
+#define STREAM(id) id ": { system = \"local\"; }; "
+#define TABLE(id) id ": { type = \"durable\"; }; "
+#define COUNTED(from, key, name, to)                                                                                   \
+	"{ name = \"" key "\"; from = \"" from "\"; key_by = \"x\"; }, { name = \"" name "\"; aggregate: { n = \"count(*)\"; }; to = \"" to "\"; }"
+
+static void
+given_the_same_things_in_another_order_when_planned_then_the_ids_are_equal(void **state)
+{
+	(void)state;
+	struct ids once = ids_of(SIDE_BY_SIDE(STREAM("a") STREAM("b"), STREAM("o") STREAM("p"), TABLE("s") TABLE("t"),
+										  COUNTED("a", "k", "n", "o") ", " COUNTED("b", "l", "m", "p")),
+							 NULL);
+	struct ids other = ids_of(SIDE_BY_SIDE(STREAM("b") STREAM("a"), STREAM("p") STREAM("o"), TABLE("t") TABLE("s"),
+										   COUNTED("b", "l", "m", "p") ", " COUNTED("a", "k", "n", "o")),
+							  NULL);
+	struct ids crossed = ids_of(SIDE_BY_SIDE(STREAM("a") STREAM("b"), STREAM("o") STREAM("p"), TABLE("s") TABLE("t"),
+											 COUNTED("b", "k", "n", "o") ", " COUNTED("a", "l", "m", "p")),
+								NULL);
+	assert_string_equal(once.plan, other.plan);
+	assert_string_equal(once.state, other.state);
+	assert_string_not_equal(once.plan, crossed.plan);
+}
+
 static void
 given_another_condition_when_planned_then_the_plan_differs_but_not_what_state_depends_on(void **state)
 {
@@ -355,6 +382,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(given_the_same_things_in_another_order_when_planned_then_the_ids_are_equal),
 		TEST(given_no_exchange_when_cut_then_source_functions_and_sink_are_one_stage),
 		TEST(given_more_partitions_than_parallelism_when_cut_then_the_source_has_as_many_tasks_as_that),
 		TEST(given_an_unknown_partition_count_when_cut_then_the_source_has_one_task),
