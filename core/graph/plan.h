@@ -54,6 +54,7 @@ typedef struct plan_serde {
 	flow_serde *instance;
 	const flow_options *options;
 	const flow_schema *schema; /* decoded; for outputs: what is written */
+	int sampled;               /* .. found in the first bytes of the data */
 } plan_serde;
 
 /* What changes the records of an input before anything else sees them. */

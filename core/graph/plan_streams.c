@@ -219,7 +219,7 @@ open_serde(planner *p, const plan_stream *stream, const setting *s, const char *
 		p->failed = 1;
 		return 0;
 	}
-	*serde = (plan_serde){ component, open->ops, open->instance, options, NULL };
+	*serde = (plan_serde){ .component = component, .ops = open->ops, .instance = open->instance, .options = options };
 	planner_put_part_defaults(p, "streams", stream->id, "serde", part, component, s);
 	return 1;
 }
@@ -354,6 +354,7 @@ decoded_schema(planner *p, const plan_stream *stream, plan_serde *serde, int *un
 			return error_set(error, FLOW_E_CONFIG,
 							 "serde '%s' finds no fields in the data (%llu bytes were looked at); declare them", id,
 							 (unsigned long long)sample.size);
+		serde->sampled = 1;
 	}
 	if (status == FLOW_OK)
 		serde->schema = planner_own_schema(p, schema);

@@ -29,6 +29,23 @@ print_type(const flow_schema *schema, FILE *to)
 	free(text);
 }
 
+/* All fields of a record that was found in the data, which nobody has written down elsewhere. */
+static void
+print_found(const flow_schema *schema, FILE *to)
+{
+	uint64_t column = 0;
+	fputs("found in the data:", to);
+	for (uint32_t i = 0; i < schema->field_count; i++) {
+		const flow_field *field = schema->fields[i];
+		char type[64];
+		uint64_t size = field->name.size + 3 + schema_print(field->schema, 1, type, sizeof(type));
+		int begins = i == 0 || column + size > TYPE_WIDTH;
+		column = begins ? size : column + size;
+		fprintf(to, "%s%.*s %s%s", begins ? "\n        " : " ", (int)field->name.size, field->name.data, type,
+				i + 1 < schema->field_count ? "," : "");
+	}
+}
+
 static void
 print_head(const plan *p, FILE *to)
 {
@@ -88,7 +105,11 @@ print_streams(const plan *p, FILE *to)
 		if (stream->record_errors != RECORD_ERRORS_FAIL)
 			fprintf(to, ", errors: %s", record_errors_name(stream->record_errors));
 		fputs("\n      ", to);
-		print_type(stream->schema, to);
+		if (input && stream->value.sampled && stream->schema == stream->value.schema &&
+			stream->schema->kind == FLOW_KIND_RECORD)
+			print_found(stream->schema, to);
+		else
+			print_type(stream->schema, to);
 		fputc('\n', to);
 	}
 }

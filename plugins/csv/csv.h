@@ -11,13 +11,33 @@
 #define CSV_MAX_RECORD ((uint64_t)512 * 1024 * 1024)
 #define CSV_MAX_TOKENS 16
 #define CSV_MAX_COLUMNS 8192 /* so that a decoder's state fits into 64 KiB */
+#define CSV_NO_QUOTE 256
+#define CSV_NO_FIELD UINT32_MAX
+
+/* Policies. `infer`: how numbers with a fraction are taken. */
+#define CSV_INFER_NO 0
+#define CSV_INFER_EXACT 1
+#define CSV_INFER_FLOAT 2
+#define CSV_MISSING_ERROR 0
+#define CSV_MISSING_NULL 1
+#define CSV_MISSING_DEFAULT 2
+#define CSV_EXTRA_KEEP 0
+#define CSV_EXTRA_IGNORE 1
+#define CSV_EXTRA_ERROR 2
 
 typedef struct csv_format {
 	char delimiter;
-	char quote;
 	char escape;  /* 0: none */
 	char comment; /* 0: none */
+	char decimal_mark;
+	int quote; /* or CSV_NO_QUOTE, which no byte is */
 	int header;
+	int infer;
+	int missing;
+	int extra;
+	int fill_short;                       /* the fields that a row lacks are null */
+	int cut_long;                         /* fields behind the last column are passed over */
+	flow_slice thousands;                 /* what may stand between groups of digits; empty: nothing */
 	uint64_t max_record;                  /* bytes without the line's end */
 	flow_slice tokens[CSV_MAX_TOKENS];    /* texts that mean null */
 	uint64_t token_heads[CSV_MAX_TOKENS]; /* their first 8 bytes, zeros behind */
@@ -25,13 +45,25 @@ typedef struct csv_format {
 	uint64_t token_sizes; /* bit n: there is a token of n bytes (bit 63: of 63 or more) */
 } csv_format;
 
+typedef struct csv_rename {
+	flow_slice field;
+	flow_slice header;
+} csv_rename;
+
 typedef struct csv_serde {
 	const flow_host *host;
 	csv_format format;
-	char *token_memory;
-	const flow_schema *declared; /* the option `fields` as a record; NULL: none */
+	char *text_memory; /* of the texts in the format and in `renames` */
+	csv_rename *renames;
+	uint32_t rename_count;
+	const flow_schema *declared; /* the option `fields` or `schema` as a record; NULL: none */
 	const flow_schema *schema;   /* what decoding gives, once it is known */
+	uint8_t *inferred;           /* by field: its type was found in the sample; NULL: none was */
 } csv_serde;
+
+/* The name in a header of a field, and the other way. */
+flow_slice csv_header_name(const csv_serde *s, flow_slice field);
+flow_slice csv_field_name(const csv_serde *s, flow_slice header);
 
 /* Is the text one of the tokens? 8 bytes can be read from `text` on, whatever its size. */
 static inline int
@@ -48,6 +80,18 @@ csv_is_token(const csv_format *format, const char *text, uint64_t size)
 			(size <= 8 || memcmp(text, format->tokens[i].data, size) == 0))
 			return 1;
 	return 0;
+}
+
+/* The same for texts with nothing readable behind them. */
+static inline int
+csv_is_token_text(const csv_format *format, const char *text, uint64_t size)
+{
+	char padded[8] = { 0 };
+	if (size >= 8)
+		return csv_is_token(format, text, size);
+	if (size != 0)
+		memcpy(padded, text, size);
+	return csv_is_token(format, padded, size);
 }
 
 /* --- csv_index.c: where the structural bytes are --------------------------------------------------------------------- */
@@ -69,6 +113,7 @@ csv_indexer csv_indexer_choose(int plain);
 
 typedef struct csv_line {
 	flow_slice *fields; /* point into `text` */
+	uint8_t *null;      /* by field: its text means null */
 	uint32_t count;
 	char *text;
 	uint64_t size;  /* bytes of the record with its line end */
@@ -77,8 +122,37 @@ typedef struct csv_line {
 
 int csv_line_cut(const csv_format *format, flow_slice data, int final, csv_line *line);
 void csv_line_release(csv_line *line);
+/* Do lines end in carriage returns alone? Looks at the first record: there is no line feed in it, and outside of quotes a carriage
+ * return with something behind it. */
+int csv_ends_in_returns(const csv_format *format, flow_slice data);
+#define CSV_RETURNS                                                                                                    \
+	"%s: lines end in carriage returns alone (as old Macs write); turn them into line feeds: tr '\\r' '\\n'"
 /* Bytes in front of the header that are no record: a byte order mark, comments, empty lines; *lines counts line feeds in them. */
 uint64_t csv_skip_to_header(const csv_format *format, flow_slice data, uint64_t *lines);
+
+/* --- csv_number.c: numbers with other marks ------------------------------------------------------------------------------------ */
+
+/* Does a number of this kind look otherwise in this format than the SDK's functions read it? */
+int csv_is_local(const csv_format *format, const flow_schema *schema);
+/* The number as the SDK's functions read it, into `plain` (as long as the text, and 16 bytes more); returns its size, -1: marks
+ * stand where none can. */
+int64_t csv_plain_number(const csv_format *format, flow_slice text, char *plain);
+
+/* --- csv_infer.c: types of columns from the first rows -------------------------------------------------------------------- */
+
+#define CSV_TYPE_TEXT 24
+/* Writes the short form of a type, without a '?', for each of `count` columns. `rows` starts behind the header; with `final` its last row is whole.
+ * FLOW_E_MEMORY is the only failure. */
+flow_status csv_infer(const csv_format *format, flow_slice rows, int final, uint32_t count,
+					  char (*types)[CSV_TYPE_TEXT]);
+
+/* --- csv_options.c, csv_schema.c --------------------------------------------------------------------------------------------- */
+
+extern const flow_option_set *const csv_option_sets[];
+flow_status csv_open(const flow_host *host, const flow_options *from, uint32_t use, flow_serde **serde,
+					 flow_error *error);
+void csv_close(flow_serde *serde);
+flow_status csv_decoded_schema(flow_serde *serde, flow_slice sample, const flow_schema **schema, flow_error *error);
 
 /* --- csv_decoder.c, csv_reader.c, csv_writer.c -------------------------------------------------------------------------------------- */
 

@@ -13,15 +13,20 @@ struct cutter {
 };
 
 static int
-add_field(struct cutter *c, char *start)
+add_field(struct cutter *c, char *start, int null)
 {
 	if (c->line->count == c->capacity) {
 		c->capacity = c->capacity == 0 ? 64 : c->capacity * 2;
 		flow_slice *more = (flow_slice *)realloc(c->line->fields, c->capacity * sizeof(*more));
-		if (more == NULL)
+		if (more != NULL)
+			c->line->fields = more;
+		uint8_t *flags = (uint8_t *)realloc(c->line->null, c->capacity);
+		if (flags != NULL)
+			c->line->null = flags;
+		if (more == NULL || flags == NULL)
 			return CSV_LINE_MEMORY;
-		c->line->fields = more;
 	}
+	c->line->null[c->line->count] = (uint8_t)null;
 	c->line->fields[c->line->count++] = flow_slice_make(start, (uint64_t)(c->to - start));
 	return CSV_LINE_WHOLE;
 }
@@ -67,7 +72,9 @@ static int
 cut_field(struct cutter *c, int final, int *last)
 {
 	char *start = c->to;
-	if (c->at < c->data.size && c->data.data[c->at] == c->format->quote) {
+	const char *raw = c->data.data + c->at;
+	int quoted = c->at < c->data.size && c->data.data[c->at] == c->format->quote;
+	if (quoted) {
 		c->at++;
 		int result = copy_quoted(c, final);
 		if (result != CSV_LINE_WHOLE)
@@ -79,7 +86,9 @@ cut_field(struct cutter *c, int final, int *last)
 		return CSV_LINE_CUT;
 	if (*last && c->to > start && c->to[-1] == '\r' && c->data.data[c->at - 1] == '\r')
 		c->to--;
-	return add_field(c, start);
+	uint64_t size = (uint64_t)(c->data.data + c->at - raw);
+	size -= *last && size != 0 && raw[size - 1] == '\r';
+	return add_field(c, start, !quoted && csv_is_token_text(c->format, raw, size));
 }
 
 int
@@ -113,8 +122,25 @@ void
 csv_line_release(csv_line *line)
 {
 	free(line->fields);
+	free(line->null);
 	free(line->text);
 	memset(line, 0, sizeof(*line));
+}
+
+int
+csv_ends_in_returns(const csv_format *format, flow_slice data)
+{
+	int quoted = 0;
+	int found = 0;
+	for (uint64_t i = 0; i < data.size; i++) {
+		char c = data.data[i];
+		if (c == format->quote)
+			quoted = !quoted;
+		if (c == '\n' && !quoted)
+			return 0;
+		found |= c == '\r' && !quoted && i + 1 < data.size && data.data[i + 1] != '\n';
+	}
+	return found;
 }
 
 uint64_t

@@ -14,6 +14,7 @@
 
 #define WINDOW_MAX (1u << 30) /* positions are uint32 */
 #define NONE UINT32_MAX
+#define LOCAL_TEXT 128
 
 struct scan {
 	const char *data;
@@ -113,6 +114,28 @@ convert_other(const struct column *c, flow_slice text, struct record *r, flow_va
 	return flow_parse_cell(c->schema, text, r->builder, cell);
 }
 
+/* A number with a decimal mark or separators of its own. */
+static __attribute__((noinline)) flow_status
+convert_local(const struct flow_decoder *d, const struct column *c, flow_slice text, struct record *r, flow_value *cell)
+{
+	char short_text[LOCAL_TEXT + 16];
+	char *plain = short_text;
+	if (text.size > LOCAL_TEXT && (plain = (char *)flow_builder_alloc(r->builder, text.size + 16)) == NULL)
+		return FLOW_E_MEMORY;
+	int64_t size = csv_plain_number(d->format, text, plain);
+	if (size < 0)
+		return FLOW_E_DECODE;
+	int64_t integer;
+	double number;
+	if (c->schema->kind == FLOW_KIND_INT64 && csv_usual_integer(plain, (uint64_t)size, &integer))
+		*cell = flow_int64(integer);
+	else if (c->schema->kind == FLOW_KIND_FLOAT64 && csv_usual_float(plain, (uint64_t)size, &number))
+		*cell = flow_float64(number);
+	else
+		return convert_other(c, flow_slice_make(plain, (uint64_t)size), r, cell);
+	return FLOW_OK;
+}
+
 /* A field's text into its cell. */
 static inline __attribute__((always_inline)) void
 take_field(struct flow_decoder *d, struct scan *s, struct record *r, const struct column *c, const char *text,
@@ -152,6 +175,9 @@ take_field(struct flow_decoder *d, struct scan *s, struct record *r, const struc
 		status = convert_other(c, flow_slice_make(text, size), r, cell);
 		break;
 	}
+	case AS_LOCAL_NUMBER:
+		status = convert_local(d, c, flow_slice_make(text, size), r, cell);
+		break;
 	default:
 		status = convert_other(c, flow_slice_make(text, size), r, cell);
 	}
@@ -294,7 +320,9 @@ static int
 escaped_field(struct flow_decoder *d, struct scan *s, struct record *r, uint32_t at, uint32_t stop,
 			  const struct column *c)
 {
+	uint32_t literal = at; /* behind the last escaped character */
 	while (stop < r->end && s->data[stop] == d->format->escape) {
+		literal = stop + 2;
 		r->feeds += stop + 1 < r->end && s->data[stop + 1] == '\n';
 		skip_positions(d, s, stop + 2);
 		stop = next_position(d, s);
@@ -308,7 +336,7 @@ escaped_field(struct flow_decoder *d, struct scan *s, struct record *r, uint32_t
 	if (c->action == SKIP)
 		return WHOLE;
 	uint32_t size = stop - at;
-	if (stop < r->end && s->data[stop] == '\n' && size > 0 && s->data[stop - 1] == '\r')
+	if (stop < r->end && s->data[stop] == '\n' && stop > literal && s->data[stop - 1] == '\r')
 		size--;
 	const char *text = s->data + at;
 	int token = csv_is_token(d->format, text, size); /* \N is what stands there, not an escaped N */
@@ -332,7 +360,7 @@ cut_record(struct flow_decoder *d, struct scan *s, struct record *r)
 	const char *data = s->data;
 	uint32_t at = r->start;
 	for (;; r->fields++) {
-		const struct column *c = r->fields < d->column_count ? &d->columns[r->fields] : &skipped_column;
+		const struct column *c = r->fields < d->state.column_count ? &d->columns[r->fields] : &skipped_column;
 		if (__builtin_expect(data[at] == d->format->quote && at < r->end, 0)) {
 			int result = quoted_field(d, s, r, at, c);
 			if (result != WHOLE)
@@ -383,24 +411,41 @@ reject(struct flow_decoder *d, struct scan *s, const struct record *r, const flo
 	return r->builder->ops->reject(r->builder, &rejection);
 }
 
+static int
+wrong_count(const struct flow_decoder *d, const struct record *r)
+{
+	return r->fields < d->state.column_count   ? !d->format->fill_short
+		   : r->fields > d->state.column_count ? !d->format->cut_long
+											   : 0;
+}
+
 static flow_status
 reject_fields(struct flow_decoder *d, struct scan *s, const struct record *r, const flow_window *window)
 {
 	char reason[512];
 	flow_slice field = { NULL, 0 };
-	if (r->fields != d->column_count && (!r->broken || r->fault_column >= d->column_count)) {
-		snprintf(reason, sizeof(reason), "expected %u fields, found %u", d->column_count, r->fields);
+	uint32_t columns = d->state.column_count;
+	if (wrong_count(d, r) && (!r->broken || r->fault_column >= columns)) {
+		snprintf(reason, sizeof(reason), "expected %u fields, found %u", columns, r->fields);
 		return reject(d, s, r, window, FLOW_E_DECODE, reason, field, d->state.line);
 	}
-	field = d->schema->fields[d->columns[r->fault_column].field]->name;
+	uint32_t index = r->fault_column < columns ? d->columns[r->fault_column].field : CSV_NO_FIELD;
+	if (index != CSV_NO_FIELD)
+		field = d->schema->fields[index]->name;
 	if (r->fault_text != NULL) {
-		snprintf(reason, sizeof(reason), "field \"%.*s\" %s", (int)field.size, field.data, r->fault_text);
+		snprintf(reason, sizeof(reason), "%s", r->fault_text);
 	} else {
 		char type[128];
-		flow_type_text(d->serde->host, d->columns[r->fault_column].schema, type, sizeof(type));
-		snprintf(reason, sizeof(reason), "field \"%.*s\": \"%.*s%s\" %s %s", (int)field.size, field.data,
-				 (int)(r->value.size > 64 ? 64 : r->value.size), r->value.data, r->value.size > 64 ? "..." : "",
-				 r->fault == FLOW_E_RANGE ? "does not fit" : "is not of type", type);
+		int inferred = d->serde->inferred != NULL && d->serde->inferred[index];
+		flow_type_text(d->serde->host, d->schema->fields[index]->schema, type, sizeof(type));
+		int size = snprintf(reason, sizeof(reason), "\"%.*s%s\" %s %s", (int)(r->value.size > 64 ? 64 : r->value.size),
+							r->value.data, r->value.size > 64 ? "..." : "",
+							r->fault == FLOW_E_RANGE ? "does not fit" : "is not of type", type);
+		if (inferred)
+			snprintf(reason + size, sizeof(reason) - (size_t)size,
+					 ", which was inferred from the first rows; declare the column: fields: { %.*s = \"string%s\"; }",
+					 (int)(field.size > 64 ? 64 : field.size), field.data,
+					 flow_schema_nullable(d->schema->fields[index]->schema) ? "?" : "");
 	}
 	return reject(d, s, r, window, r->fault, reason, field, d->state.line);
 }
@@ -432,7 +477,7 @@ skip_line(struct flow_decoder *d, const struct scan *s, uint32_t at, int final)
 {
 	char first = s->data[at];
 	int comment = d->format->comment != 0 && first == d->format->comment;
-	if (!comment && (d->column_count == 1 || (first != '\n' && first != '\r')))
+	if (!comment && (d->state.column_count == 1 || (first != '\n' && first != '\r')))
 		return 0;
 	if (!comment && first == '\r') {
 		if (at + 1 == s->size)
@@ -498,15 +543,45 @@ start_record(struct flow_decoder *d, struct scan *s, struct record *r, uint32_t 
 	s->high = s->chunk_high;
 }
 
+/* The defaults of fields that are not in the file. */
+static __attribute__((noinline)) void
+fill_defaults(const struct flow_decoder *d, flow_value *cells)
+{
+	for (uint32_t i = 0; i < d->field_count; i++) {
+		const flow_value *value = d->seen[i] || !d->wanted[i] ? NULL : csv_missing_value(d, i);
+		if (value != NULL)
+			cells[i] = *value;
+	}
+}
+
 static int
 new_cells(const struct flow_decoder *d, struct record *r)
 {
 	if (r->cells == NULL) {
-		r->cells = flow_builder_cells(r->builder, d->column_count);
-		if (r->cells != NULL && d->sparse)
-			memset(r->cells, 0, d->column_count * sizeof(flow_value)); /* null */
+		r->cells = flow_builder_cells(r->builder, d->field_count);
+		if (r->cells != NULL && d->sparse) {
+			memset(r->cells, 0, d->field_count * sizeof(flow_value)); /* null */
+			if (d->defaults)
+				fill_defaults(d, r->cells);
+		}
 	}
 	return r->cells != NULL;
+}
+
+/* The fields that a short record lacks are null. */
+static __attribute__((noinline)) void
+fill_short(const struct flow_decoder *d, struct record *r)
+{
+	for (uint32_t i = r->fields; i < d->state.column_count; i++) {
+		const struct column *c = &d->columns[i];
+		if (c->action == SKIP)
+			continue;
+		r->cells[c->field] = flow_null();
+		if (!c->nullable)
+			fault(r, FLOW_E_TYPE, i,
+				  "is not in the record, and its type does not allow null (a '?' behind the type does)",
+				  flow_slice_make(NULL, 0));
+	}
 }
 
 /* Decodes rows from `at` on; returns what is used up in window->consumed. */
@@ -535,10 +610,13 @@ decode_rows(struct flow_decoder *d, flow_window *window, struct scan *s, flow_bu
 			status = FLOW_E_MEMORY;
 			break;
 		}
-		if (__builtin_expect(r.fault != FLOW_OK || r.fields != d->column_count, 0)) {
+		if (__builtin_expect(r.fields < d->state.column_count, 0) && d->format->fill_short)
+			fill_short(d, &r);
+		if (__builtin_expect(r.fault != FLOW_OK || r.fields != d->state.column_count, 0) &&
+			(r.fault != FLOW_OK || wrong_count(d, &r))) {
 			status = reject_fields(d, s, &r, window);
 		} else {
-			uint32_t row = flow_builder_add(builder, flow_record(r.cells, d->column_count));
+			uint32_t row = flow_builder_add(builder, flow_record(r.cells, d->field_count));
 			builder->ordinal[row] = window->offset + at;
 			r.cells = NULL;
 		}
@@ -572,6 +650,8 @@ csv_decode(flow_decoder *d, flow_window *window, flow_builder *builder, flow_err
 			return FLOW_OK;
 		at = window->size >= 3 && memcmp(window->data, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
 	}
+	if (window->offset == 0 && !d->format->header && csv_is_old_mac(d->format, window, at))
+		return flow_fail(host, error, FLOW_E_DECODE, CSV_RETURNS, d->place);
 	if (builder->ordinal == NULL && builder->ops->add_columns(builder, FLOW_COLUMN_ORDINAL) != FLOW_OK)
 		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
 	struct scan s = { .data = window->data, .next = d->positions, .last = d->positions, .indexed = at };

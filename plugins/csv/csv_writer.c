@@ -12,6 +12,7 @@ struct flow_encoder {
 	const csv_format *format;
 	const flow_schema *schema;
 	int numbers_may_be_tokens;
+	flow_error *error; /* of the call under way */
 	uint8_t special[256];
 };
 
@@ -64,11 +65,12 @@ mark_special(struct flow_encoder *e)
 	e->special[(unsigned char)f->delimiter] = QUOTES_NEEDED;
 	e->special['\n'] = QUOTES_NEEDED;
 	e->special['\r'] = QUOTES_NEEDED;
-	e->special[(unsigned char)f->quote] = QUOTES_NEEDED | DOUBLED;
+	if (f->quote != CSV_NO_QUOTE)
+		e->special[f->quote] = QUOTES_NEEDED | DOUBLED;
 	if (f->escape != 0)
 		e->special[(unsigned char)f->escape] = QUOTES_NEEDED | DOUBLED;
 	for (uint32_t i = 0; i < f->token_count; i++)
-		if (f->tokens[i].size != 0 && strchr("-0123456789", f->tokens[i].data[0]) != NULL)
+		if (f->tokens[i].size != 0 && strchr("-0123456789NI", f->tokens[i].data[0]) != NULL)
 			e->numbers_may_be_tokens = 1;
 }
 
@@ -100,18 +102,6 @@ csv_encoder_close(flow_encoder *e)
 	host->release(e);
 }
 
-/* Texts of cells have nothing readable behind them. */
-static int
-is_token(const csv_format *f, const char *text, uint64_t size)
-{
-	if (size >= 8)
-		return csv_is_token(f, text, size);
-	char padded[8] = { 0 };
-	if (size != 0)
-		memcpy(padded, text, size);
-	return csv_is_token(f, padded, size);
-}
-
 static int
 needs_quotes(const struct flow_encoder *e, const char *text, uint64_t size, int first)
 {
@@ -119,7 +109,7 @@ needs_quotes(const struct flow_encoder *e, const char *text, uint64_t size, int 
 	uint8_t special = 0;
 	for (uint64_t i = 0; i < size; i++)
 		special |= e->special[(unsigned char)text[i]];
-	if (special != 0 || is_token(f, text, size))
+	if (special != 0 || csv_is_token_text(f, text, size))
 		return 1;
 	if (first && size == 0 && e->schema->field_count == 1)
 		return 1; /* an empty line would be none */
@@ -132,15 +122,46 @@ static char *
 put_quoted(const struct flow_encoder *e, const char *text, uint64_t size, char *to)
 {
 	const csv_format *f = e->format;
-	*to++ = f->quote;
+	*to++ = (char)f->quote;
 	for (uint64_t i = 0; i < size; i++) {
 		uint8_t special = e->special[(unsigned char)text[i]];
 		if ((special & DOUBLED) != 0)
-			*to++ = text[i] == f->quote ? f->quote : f->escape;
+			*to++ = f->escape != 0 ? f->escape : (char)f->quote;
 		*to++ = text[i];
 	}
-	*to++ = f->quote;
+	*to++ = (char)f->quote;
 	return to;
+}
+
+/* Without quotes: the escape before each special character, or before the first one of a text that means something else. */
+static char *
+put_escaped(const struct flow_encoder *e, const char *text, uint64_t size, char *to)
+{
+	char *start = to;
+	for (uint64_t i = 0; i < size; i++) {
+		if (e->special[(unsigned char)text[i]] != 0)
+			*to++ = e->format->escape;
+		*to++ = text[i];
+	}
+	if ((uint64_t)(to - start) != size)
+		return to;
+	*start = e->format->escape;
+	memcpy(start + 1, text, size);
+	return to + 1;
+}
+
+/* A text that cannot stand as it is; `to` has room for size * 2 + 4. NULL: there is no way. */
+static char *
+put_guarded(const struct flow_encoder *e, const char *text, uint64_t size, char *to)
+{
+	if (e->format->quote != CSV_NO_QUOTE)
+		return put_quoted(e, text, size, to);
+	if (e->format->escape != 0 && size != 0)
+		return put_escaped(e, text, size, to);
+	flow_fail(e->serde->host, e->error, FLOW_E_ENCODE,
+			  "the text \"%.*s\" needs quotes or an escape to be read as it is (options quote, escape)",
+			  (int)(size > 64 ? 64 : size), text);
+	return NULL;
 }
 
 static flow_status
@@ -150,8 +171,9 @@ put_text(const struct flow_encoder *e, flow_buffer *buffer, const char *text, ui
 	if (to == NULL)
 		return FLOW_E_MEMORY;
 	if (needs_quotes(e, text, size, first)) {
-		buffer->size += (uint64_t)(put_quoted(e, text, size, to) - to);
-		return FLOW_OK;
+		const char *end = put_guarded(e, text, size, to);
+		buffer->size += end == NULL ? 0 : (uint64_t)(end - to);
+		return end == NULL ? FLOW_E_ENCODE : FLOW_OK;
 	}
 	if (size != 0)
 		memcpy(to, text, size);
@@ -171,9 +193,13 @@ put_printed(const struct flow_encoder *e, flow_buffer *buffer, const flow_value 
 		return FLOW_E_MEMORY;
 	char *text = to + bound * 2 + 8; /* behind the room for the quoted form */
 	uint64_t size = flow_print_cell(value, text);
+	char *point = value->type == FLOW_FLOAT64 || value->type == FLOW_DECIMAL ? (char *)memchr(text, '.', size) : NULL;
+	if (point != NULL)
+		*point = e->format->decimal_mark;
 	if (needs_quotes(e, text, size, first)) {
-		buffer->size += (uint64_t)(put_quoted(e, text, size, to) - to);
-		return FLOW_OK;
+		const char *end = put_guarded(e, text, size, to);
+		buffer->size += end == NULL ? 0 : (uint64_t)(end - to);
+		return end == NULL ? FLOW_E_ENCODE : FLOW_OK;
 	}
 	memmove(to, text, size);
 	buffer->size += size;
@@ -194,7 +220,7 @@ put_cell(const struct flow_encoder *e, flow_buffer *buffer, const flow_value *va
 	case FLOW_INT64:
 	case FLOW_UINT64:
 	case FLOW_FLOAT64: {
-		if (e->numbers_may_be_tokens)
+		if (e->numbers_may_be_tokens || (value->type == FLOW_FLOAT64 && e->format->decimal_mark != '.'))
 			return put_printed(e, buffer, value, first);
 		char *to = flow_buffer_reserve(buffer, flow_cell_text_bound(value));
 		if (to == NULL)
@@ -229,8 +255,9 @@ flow_status
 csv_begin(flow_encoder *e, flow_buffer *buffer, flow_error *error)
 {
 	flow_status status = FLOW_OK;
+	e->error = error;
 	for (uint32_t i = 0; e->format->header && status == FLOW_OK && i < e->schema->field_count; i++) {
-		flow_slice name = e->schema->fields[i]->name;
+		flow_slice name = csv_header_name(e->serde, e->schema->fields[i]->name);
 		if (i != 0)
 			status = flow_buffer_append(buffer, &e->format->delimiter, 1);
 		if (status == FLOW_OK)
@@ -238,7 +265,8 @@ csv_begin(flow_encoder *e, flow_buffer *buffer, flow_error *error)
 	}
 	if (e->format->header && status == FLOW_OK)
 		status = flow_buffer_append(buffer, "\n", 1);
-	return status == FLOW_OK ? status : flow_fail(e->serde->host, error, status, "csv: out of memory for the header");
+	return status != FLOW_E_MEMORY ? status
+								   : flow_fail(e->serde->host, error, status, "csv: out of memory for the header");
 }
 
 flow_status
@@ -246,6 +274,7 @@ csv_encode(flow_encoder *e, const flow_batch *batch, int use_key, flow_buffer *b
 		   flow_status *statuses, flow_error *error)
 {
 	const flow_value *column = use_key ? batch->key : batch->value;
+	e->error = error;
 	for (FLOW_ROWS(batch, i)) {
 		uint64_t before = buffer->size;
 		flow_status status = put_record(e, buffer, &column[flow_row(batch, i)]);

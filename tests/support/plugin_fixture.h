@@ -94,6 +94,7 @@ typedef struct fixture_decoding {
 	uint32_t batch_rows;    /* 0: FLOW_BATCH_ROWS */
 	const uint32_t *fields; /* projection; NULL: all */
 	uint64_t field_count;
+	const flow_schema *known_schema; /* from fixture_decoded_schema, of another sample; NULL: from these bytes */
 	uint32_t restore_each; /* save, close, open and restore the decoder behind every window */
 } fixture_decoding;
 

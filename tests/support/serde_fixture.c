@@ -246,7 +246,7 @@ fixture_decode_with(fixture_serde *serde, const char *bytes, uint64_t size, cons
 	fixture *f = serde->fixture;
 	uint64_t step = how->window_bytes == 0 || how->window_bytes > size ? size : how->window_bytes;
 	struct stream s = { .serde = serde, .how = how, .bytes = bytes, .size = size, .end = step };
-	s.rows = rows_create(f, fixture_decoded_schema(serde, bytes, size));
+	s.rows = rows_create(f, how->known_schema != NULL ? how->known_schema : fixture_decoded_schema(serde, bytes, size));
 	s.decoder = open_decoder(serde, how);
 	s.builder = builder_create(f->pool, how->batch_rows, 0);
 	assert_non_null(s.builder);

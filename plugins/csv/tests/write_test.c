@@ -54,7 +54,7 @@ escapes_are_escaped(void **state)
 {
 	(void)state;
 	check_written(OPTIONS("escape=\"\\\\\""), "record(a:string)", "{\"a\":\"b\\\\c\"}\n{\"a\":\"d\\\"e\"}\n",
-				  "a\n\"b\\\\c\"\n\"d\"\"e\"\n");
+				  "a\n\"b\\\\c\"\n\"d\\\"e\"\n");
 }
 
 static void
