@@ -316,6 +316,12 @@ describe(planner *p, plan_stream *stream, const char **absent, const setting **a
 	planner_own_schema(p, stream->description.schema);
 	planner_own_schema(p, stream->description.key_schema);
 	stream->byte_stream = (system->component->flags & FLOW_SYSTEM_BYTE_STREAMS) != 0;
+	if (stream->byte_stream && stream->description.self_assigned) {
+		problem_at(p->problems, stream->place,
+				   "plugin error: system '%s' shares pieces of a byte stream by a group; it can share records only",
+				   system->component->id);
+		return 0;
+	}
 	if (stream->direction == FLOW_DIRECTION_INPUT) {
 		stream->self_assigned = stream->description.self_assigned != 0;
 		stream->bounded |= stream->description.bounded || (system->component->flags & FLOW_SYSTEM_ALWAYS_BOUNDED) != 0;

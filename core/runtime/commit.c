@@ -1,6 +1,7 @@
 /* Committers: one for each output whose writers prepare. Commits are tried again where that can help. */
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -91,12 +92,47 @@ may_retry(runtime *run, flow_status status, flow_error *error)
 	return 1;
 }
 
+/* Positions that the output's transaction takes: of inputs of its own system. */
 static flow_status
-commit_output(runtime *run, const plan_stream *stream, const checkpoint *record, int last, flow_error *error)
+list_positions(const runtime *run, const plan_stream *output, const given_positions *given, arena *memory,
+			   flow_marker *marker)
+{
+	flow_input_position *made = arena_allocate_zeroed(memory, (given->count + 1) * sizeof(*made));
+	const flow_input_position **list = arena_allocate_zeroed(memory, (given->count + 1) * sizeof(*list));
+	if (made == NULL || list == NULL)
+		return FLOW_E_MEMORY;
+	for (uint64_t i = 0; i < given->count; i++) {
+		const checkpoint_position *from = &given->positions[i];
+		int taken = 0;
+		for (uint32_t k = 0; k < run->plan->stream_count; k++) {
+			const plan_stream *input = &run->plan->streams[k];
+			taken |=
+				input->committed_by_output && input->system == output->system && flow_slice_is(from->input, input->id);
+		}
+		if (!taken || from->position.size == 0)
+			continue;
+		uint64_t at = marker->position_count++;
+		made[at] = (flow_input_position){ .struct_size = FLOW_SIZEOF(flow_input_position),
+										  .task = given->tasks[i],
+										  .input = from->input,
+										  .partition = from->partition,
+										  .bytes = from->position };
+		list[at] = &made[at];
+	}
+	marker->positions = list;
+	return FLOW_OK;
+}
+
+static flow_status
+commit_output(runtime *run, const plan_stream *stream, const checkpoint *record, const given_positions *given, int last,
+			  flow_error *error)
 {
 	handle_list handles;
 	flow_status status = list_handles(record, stream, &handles, error);
 	flow_marker marker = marker_of(run, record->epoch);
+	arena *memory = arena_create();
+	if (memory == NULL || (given != NULL && list_positions(run, stream, given, memory, &marker) != FLOW_OK))
+		status = error_set(error, FLOW_E_MEMORY, "out of memory");
 	if (status == FLOW_OK) {
 		do
 			status =
@@ -107,6 +143,7 @@ commit_output(runtime *run, const plan_stream *stream, const checkpoint *record,
 		while (status < 0 && may_retry(run, status, error));
 	}
 	free_handles(&handles);
+	arena_destroy(memory);
 	if (status < 0)
 		error_prefix(error, "output %s: commit of epoch %llu", stream->id, (unsigned long long)record->epoch);
 	return status < 0 ? status : FLOW_OK;
@@ -119,7 +156,7 @@ commit_resumable(runtime *run, const checkpoint *record, int last, flow_error *e
 	for (uint32_t i = 0; status == FLOW_OK && i < run->plan->stream_count; i++) {
 		const plan_stream *stream = &run->plan->streams[i];
 		if (output_prepares(run, stream) && stream->delivery == FLOW_DELIVERY_RESUMABLE)
-			status = commit_output(run, stream, record, last, error);
+			status = commit_output(run, stream, record, NULL, last, error);
 	}
 	return status;
 }
@@ -158,9 +195,9 @@ settle_unclear(runtime *run, const checkpoint *record, flow_error *error)
 }
 
 flow_status
-commit_one_phase(runtime *run, const checkpoint *record, int last, flow_error *error)
+commit_one_phase(runtime *run, const checkpoint *record, const given_positions *given, int last, flow_error *error)
 {
-	flow_status status = commit_output(run, one_phase_output(run), record, last, error);
+	flow_status status = commit_output(run, one_phase_output(run), record, given, last, error);
 	if (status == FLOW_OK || status == FLOW_E_CONFLICT || status == FLOW_E_FENCED || atomic_load(&run->stops) >= 2)
 		return status;
 	return settle_unclear(run, record, error);

@@ -22,7 +22,8 @@ start_if_due(runtime *run, int64_t now)
 	} else if (run->drain_started != 0) {
 		run->drain_epoch = 1;
 		epoch_start(run, 0);
-	} else if ((run->checkpoint_interval != 0 && now >= run->epoch_due) || atomic_load(&t->pressed)) {
+	} else if ((run->checkpoint_interval != 0 && now >= run->epoch_due) || atomic_load(&t->pressed) ||
+			   atomic_load(&t->releasing)) {
 		epoch_start(run, 0);
 	}
 }

@@ -33,6 +33,7 @@ epoch_start(runtime *run, int last)
 	run->epoch_is_last = last;
 	run->epoch_started = clock_monotonic();
 	atomic_store(&t->pressed, 0);
+	atomic_store(&t->releasing, 0);
 	atomic_store(&t->epoch_last, last);
 	atomic_store(&t->reports_missing, (int)t->task_count);
 	atomic_store(&t->epoch_requested, run->epoch);
@@ -45,9 +46,20 @@ typedef struct collected {
 	arena *memory;
 	task_report **reports;
 	checkpoint record;
+	given_positions given; /* what consumer groups keep: they stand behind the record's own */
 	state_delta **deltas;
 	uint64_t delta_count;
 } collected;
+
+/* A consumer group keeps the positions of this input. */
+static int
+is_given(const runtime *run, flow_slice input)
+{
+	for (uint32_t i = 0; !run->throwaway && i < run->plan->stream_count; i++)
+		if (run->plan->streams[i].self_assigned && flow_slice_is(input, run->plan->streams[i].id))
+			return 1;
+	return 0;
+}
 
 static flow_status
 take_reports(runtime *run, collected *c)
@@ -77,23 +89,46 @@ append(void *items, uint64_t *at, const void *from, uint64_t count, size_t size)
 	*at += count;
 }
 
+/* Those of the record first, then those that groups keep. */
+static flow_status
+collect_positions(runtime *run, collected *c)
+{
+	uint64_t all = c->record.position_count, kept = 0, given = all;
+	checkpoint_position *positions = arena_allocate(c->memory, (all + 1) * sizeof(*positions));
+	uint32_t *tasks = arena_allocate(c->memory, (all + 1) * sizeof(*tasks));
+	if (positions == NULL || tasks == NULL)
+		return FLOW_E_MEMORY;
+	for (uint32_t i = 0; i < run->topology->task_count; i++) {
+		const task_report *from = c->reports[i];
+		for (uint64_t k = 0; k < from->position_count; k++) {
+			uint64_t at = is_given(run, from->positions[k].input) ? --given : kept++;
+			positions[at] = from->positions[k];
+			tasks[at] = run->topology->tasks[i].index;
+		}
+	}
+	c->record.positions = positions;
+	c->record.position_count = kept;
+	c->given = (given_positions){ positions + given, tasks + given, all - given };
+	return FLOW_OK;
+}
+
 static flow_status
 collect(runtime *run, collected *c)
 {
 	flow_status status = take_reports(run, c);
+	if (status == FLOW_OK)
+		status = collect_positions(run, c);
 	if (status != FLOW_OK)
 		return status;
 	checkpoint *r = &c->record;
-	checkpoint_position *positions = arena_allocate(c->memory, (r->position_count + 1) * sizeof(*positions));
 	checkpoint_handle *handles = arena_allocate(c->memory, (r->handle_count + 1) * sizeof(*handles));
 	checkpoint_watermark *watermarks = arena_allocate(c->memory, (r->watermark_count + 1) * sizeof(*watermarks));
 	c->deltas = arena_allocate(c->memory, (c->delta_count + 1) * sizeof(*c->deltas));
-	if (positions == NULL || handles == NULL || watermarks == NULL || c->deltas == NULL)
+	if (handles == NULL || watermarks == NULL || c->deltas == NULL)
 		return FLOW_E_MEMORY;
-	uint64_t position = 0, handle = 0, watermark = 0, delta = 0;
+	uint64_t handle = 0, watermark = 0, delta = 0;
 	for (uint32_t i = 0; i < run->topology->task_count; i++) {
 		const task_report *from = c->reports[i];
-		append(positions, &position, from->positions, from->position_count, sizeof(*positions));
 		append(handles, &handle, from->handles, from->handle_count, sizeof(*handles));
 		append(watermarks, &watermark, from->watermarks, from->watermark_count, sizeof(*watermarks));
 		append(c->deltas, &delta, from->deltas, from->delta_count, sizeof(*c->deltas));
@@ -103,7 +138,6 @@ collect(runtime *run, collected *c)
 	memcpy(r->run_id, checkpoint_store_run_id(run->store), sizeof(r->run_id));
 	r->group_count = run->plan->max_parallelism;
 	r->final = (uint32_t)run->epoch_is_last;
-	r->positions = positions;
 	r->handles = handles;
 	r->watermarks = watermarks;
 	return recovery_identities(run, c->memory, r);
@@ -140,15 +174,16 @@ static void
 delete_used(runtime *run, const collected *c)
 {
 	const plan *p = run->plan;
-	flow_position *positions = arena_allocate_zeroed(c->memory, (c->record.position_count + 1) * sizeof(*positions));
-	const flow_position **list = arena_allocate_zeroed(c->memory, (c->record.position_count + 1) * sizeof(*list));
+	uint64_t all = c->record.position_count + c->given.count;
+	flow_position *positions = arena_allocate_zeroed(c->memory, (all + 1) * sizeof(*positions));
+	const flow_position **list = arena_allocate_zeroed(c->memory, (all + 1) * sizeof(*list));
 	for (uint32_t i = 0; positions != NULL && list != NULL && i < p->stream_count; i++) {
 		const plan_stream *stream = &p->streams[i];
 		const flow_system_ops *ops = p->systems[stream->system].component->ops;
 		if (!stream->delete_committed || run->throwaway || !FLOW_CAN(ops, delete_committed))
 			continue;
 		uint64_t count = 0;
-		for (uint64_t k = 0; k < c->record.position_count; k++) {
+		for (uint64_t k = 0; k < all; k++) { /* those that groups keep stand behind the record's */
 			const checkpoint_position *from = &c->record.positions[k];
 			if (!flow_slice_is(from->input, stream->id) || from->position.data == NULL)
 				continue;
@@ -182,7 +217,7 @@ commit_all(runtime *run, collected *c, flow_error *error)
 	int last = run->epoch_is_last;
 	flow_status status = FLOW_OK;
 	if (one_phase_output(run) != NULL) {
-		status = commit_one_phase(run, record, last, error);
+		status = commit_one_phase(run, record, &c->given, last, error);
 		if (status == FLOW_E_CONFLICT)
 			return lose_transaction(run, error);
 		if (status < 0 || crash_here(run, CRASH_AFTER_ONE_PHASE_COMMIT, &status, error))

@@ -124,7 +124,8 @@ advance(node *n)
 		least = value < least ? value : least;
 	}
 	flow_status status = FLOW_OK;
-	int all_idle = !live && idle;
+	int none = self->by_partition && self->count == 0; /* all of them are with other processes */
+	int all_idle = !live && (idle || none);
 	if (all_idle != self->idle) {
 		self->idle = (uint8_t)all_idle;
 		status = node_emit_idle(n, all_idle);
@@ -153,10 +154,12 @@ event_time_partition(node *source, uint32_t partition, int what)
 				bucket *b = what == PARTITION_LIVE ? add_bucket(n, partition) : find_bucket(self, partition);
 				if (b == NULL && what == PARTITION_LIVE)
 					return FLOW_E_MEMORY;
-				if (b != NULL && what == PARTITION_ENDED) {
+				if (b != NULL && what == PARTITION_ENDED)
 					b->live = 0;
+				if (b != NULL && what == PARTITION_GONE)
+					*b = self->buckets[--self->count];
+				if (what != PARTITION_LIVE)
 					status = advance(n);
-				}
 			}
 			if (status == FLOW_OK)
 				status = event_time_partition(n, partition, what);

@@ -287,9 +287,10 @@ struct topology {
 	atomic_uint_fast64_t epoch_requested;
 	atomic_int epoch_last; /* nothing follows behind the epoch under way */
 	atomic_int reports_missing;
-	atomic_int draining; /* sources read no more */
-	atomic_int ending;   /* workers leave their loops */
-	atomic_int pressed;  /* dirty state is over its budget */
+	atomic_int draining;  /* sources read no more */
+	atomic_int ending;    /* workers leave their loops */
+	atomic_int pressed;   /* dirty state is over its budget */
+	atomic_int releasing; /* partitions wait to be released: an epoch is due */
 	atomic_int failed;
 	pthread_mutex_t error_lock;
 	flow_error error; /* the first failure */
@@ -365,7 +366,8 @@ void topology_fail(topology *t, flow_error *error);
 #define STEP_PROGRESS 1
 int task_step(task *t); /* STEP_*; after a failure t->failed is set */
 void task_close(task *t);
-void task_wake(task *t); /* [any] something changed for it */
+void task_wake(task *t);           /* [any] something changed for it */
+void task_hand_committed(task *t); /* what is durable goes to its sources; also after the task was closed */
 /* The place of the task for messages. Prefixes t->error with operator, stage and task, and returns `status`. */
 flow_status node_failed(node *n, flow_status status);
 int task_reading_allowed(const task *t);
@@ -418,6 +420,8 @@ void source_detach(node *n);                           /* [main] */
 int source_step(node *n);                              /* reads and decodes once: STEP_* */
 int source_quiet(node *n);                             /* no other thread is in a call of the source: 1, or later */
 void source_committed(node *n, const task_report *report);
+/* Nothing can be written now: the source is only called so that it stays a member of its group and hears of changes. */
+void source_serve(node *n);
 void source_remaining(node *n, int64_t *records, int64_t *bytes);
 flow_status sink_attach(node *n, flow_error *error);
 void sink_detach(node *n);
@@ -425,6 +429,7 @@ int sink_release_held(node *n); /* 1: nothing waits any more */
 /* Tells the nodes behind a source, in the same task, which of its partitions are live. */
 #define PARTITION_LIVE 1
 #define PARTITION_ENDED 2
+#define PARTITION_GONE 3 /* to another process; where it was the last one, nothing is waited for here */
 flow_status event_time_partition(node *source, uint32_t partition, int what);
 
 /* record_errors.c, dead_letters.c */
@@ -457,8 +462,16 @@ void epoch_start(runtime *run, int last);
 flow_status epoch_complete(runtime *run, flow_error *error);
 /* Commits the record's handles of all resumable outputs. */
 flow_status commit_resumable(runtime *run, const checkpoint *record, int last, flow_error *error);
-/* Commits the one-phase output's transaction with the marker. FLOW_E_CONFLICT: it is lost for certain. */
-flow_status commit_one_phase(runtime *run, const checkpoint *record, int last, flow_error *error);
+/* How far inputs that the host keeps no positions of were read, and by which of their tasks. */
+typedef struct given_positions {
+	const checkpoint_position *positions;
+	const uint32_t *tasks;
+	uint64_t count;
+} given_positions;
+/* Commits the one-phase output's transaction with the marker, and positions if it takes them. FLOW_E_CONFLICT: it is lost for
+ * certain. */
+flow_status commit_one_phase(runtime *run, const checkpoint *record, const given_positions *given, int last,
+							 flow_error *error);
 const plan_stream *one_phase_output(const runtime *run); /* NULL: none */
 /* Drops what is prepared or under way and not in `keep` (NULL: keep nothing). */
 flow_status commit_abort(runtime *run, const checkpoint *keep, uint32_t delivery, flow_error *error);

@@ -23,6 +23,7 @@ struct watched_waker {
 struct watched_partition {
 	uint32_t index;
 	uint8_t ended;
+	uint8_t revoked;
 	int64_t last; /* ordinal */
 };
 
@@ -161,6 +162,9 @@ static flow_status
 watched_source_revoke(flow_source *source, uint32_t partition, flow_error *error)
 {
 	struct watched_source *s = source_of(source);
+	struct watched_partition *p = find(s, partition);
+	if (p != NULL)
+		p->revoked = 1;
 	checked_enter(&s->c, "source_revoke");
 	return checked_leave(&s->c, "source_revoke", s->system->ops->source_revoke(s->real, partition, error), ALLOW_NONE,
 						 error);
@@ -179,9 +183,10 @@ static flow_status
 check_read(struct watched_source *s, const flow_builder *builder, flow_error *error)
 {
 	struct watched_partition *p = find(s, builder->partition);
-	if (p == NULL || p->ended)
+	if (p == NULL || p->ended || p->revoked)
 		return checked_violation(&s->c, error,
-								 "source_read returns rows of partition %u, which it was not given or has ended",
+								 "source_read returns rows of partition %u, which it was not given, has ended, or was "
+								 "told to stop reading",
 								 builder->partition);
 	if (builder->row_count == 0)
 		return checked_violation(&s->c, error, "source_read returns OK without rows");
@@ -240,6 +245,18 @@ watched_source_committed(flow_source *source, const flow_position *const *positi
 	checked_enter(&s->c, "source_committed");
 	return checked_leave(&s->c, "source_committed", s->system->ops->source_committed(s->real, positions, count, error),
 						 ALLOW_NONE, error);
+}
+
+static flow_status
+watched_source_released(flow_source *source, uint32_t partition, flow_error *error)
+{
+	struct watched_source *s = source_of(source);
+	struct watched_partition *p = find(s, partition);
+	checked_enter(&s->c, "source_released");
+	flow_status status = s->system->ops->source_released(s->real, partition, error);
+	if (p != NULL)
+		*p = s->partitions[--s->count];
+	return checked_leave(&s->c, "source_released", status, ALLOW_NONE, error);
 }
 
 static void
@@ -417,6 +434,7 @@ static const flow_system_ops watched_ops = {
 	.source_read = watched_source_read,
 	.source_position = watched_source_position,
 	.source_committed = watched_source_committed,
+	.source_released = watched_source_released,
 	.source_remaining = watched_source_remaining,
 	.source_close = watched_source_close,
 	.writer_open = watched_writer_open,
@@ -447,6 +465,8 @@ proxy_wrap_system(runtime *run, arena *memory, plan_system *system)
 	s->masked = watched_ops;
 	MASK(delete_committed)
 	MASK(source_pause)
+	MASK(source_revoke)
+	MASK(source_released)
 	MASK(source_committed)
 	MASK(source_remaining)
 	MASK(flush)

@@ -1,9 +1,11 @@
 /* The thread of a source whose read may block: it reads ahead into a small ring, and stands still while the task calls the source. */
+#include "base/clock.h"
 #include "runtime/aligned.h"
 #include "runtime/fence.h"
 #include "runtime/source.h"
 
 #define READ_AHEAD 4
+#define SERVICES 4              /* reads with everything paused that may bring something all the same */
 #define WAIT_MOST (1000 * 1000) /* microseconds */
 
 /* reader.hold */
@@ -55,20 +57,31 @@ read_once(reader *r)
 	task_wake(r->self->n->task);
 }
 
+static int
+has_room(reader *r)
+{
+	return atomic_load(&r->items.tail) - atomic_load(&r->items.head) < READ_AHEAD;
+}
+
+/* The source is called once a second in any case; with its partitions paused where nothing of it can be taken. */
 static void *
 reader_main(void *argument)
 {
 	reader *r = argument;
+	int64_t called = clock_monotonic();
 	while (!atomic_load(&r->stop)) {
 		int seen = atomic_load(&r->signal);
 		int wanted = WANTED;
 		if (atomic_compare_exchange_strong(&r->hold, &wanted, HELD))
 			task_wake(r->self->n->task);
-		atomic_store(&r->full, ring_full(&r->items));
-		int allowed = atomic_load(&r->allowed);
-		int can = atomic_load(&r->hold) == RUNNING && !atomic_load(&r->failed) && !ring_full(&r->items);
-		if (can && (source_set_paused(r->self, !allowed) || allowed))
+		int room = has_room(r), allowed = atomic_load(&r->allowed) && room;
+		atomic_store(&r->full, !room);
+		int can = atomic_load(&r->hold) == RUNNING && !atomic_load(&r->failed) && !ring_full(&r->items) &&
+				  (room || clock_monotonic() - called >= WAIT_MOST);
+		if (can && (source_set_paused(r->self, !allowed) || allowed)) {
 			read_once(r);
+			called = clock_monotonic();
+		}
 		if (!can || !allowed)
 			signal_wait(&r->signal, seen, WAIT_MOST);
 	}
@@ -84,7 +97,7 @@ reader_start(source_self *self, flow_error *error)
 	self->reader = r;
 	r->self = self;
 	r->raw = self->raw;
-	if (!ring_create(&r->items, READ_AHEAD))
+	if (!ring_create(&r->items, READ_AHEAD + SERVICES))
 		return error_set(error, FLOW_E_MEMORY, "out of memory");
 	int number = pthread_create(&r->thread, NULL, reader_main, r); /* signals are blocked in workers, so here too */
 	if (number != 0)

@@ -194,6 +194,8 @@ end_attempt(runtime *run)
 		return;
 	for (uint32_t i = 0; t->tasks != NULL && i < t->task_count; i++)
 		task_close(&t->tasks[i]);
+	for (uint32_t i = 0; t->sources_open && i < t->task_count; i++)
+		task_hand_committed(&t->tasks[i]);
 	/* A transaction that is still open goes before its writers do. */
 	flow_error ignored = { 0 };
 	if (run->outcome != RUN_FINISHED && commit_abort(run, NULL, FLOW_DELIVERY_ONE_PHASE, &ignored) < 0)

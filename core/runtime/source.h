@@ -22,6 +22,8 @@ typedef struct source_partition {
 	uint8_t mine;
 	uint8_t ended;
 	uint8_t broken;      /* byte streams: its decoder gave up, the rest is skipped */
+	uint8_t gone;        /* taken away by the group: read no more, released when what was read is committed */
+	uint64_t reported;   /* gone: first epoch that has its last position */
 	flow_slice restored; /* position that reading went on from; data NULL: none */
 	flow_slice restored_decoder;
 	int64_t used; /* records: ordinal of the last row used; byte streams: offset of the first byte not used; -1: none */
@@ -57,14 +59,15 @@ typedef struct source_self {
 	/* The raw batch that is being decoded. */
 	const flow_batch *current;
 	source_partition *partition;
-	uint32_t row;      /* next of its selected rows */
-	uint64_t row_used; /* byte streams: bytes of that row that were used */
-	uint8_t waiting;   /* nothing to read until somebody wakes the task */
-	uint8_t busy;      /* counted in busy_sources */
-	uint8_t limited;   /* its share of --limit is used up */
-	uint8_t paused;    /* all its partitions, by the thread that calls the source */
-	uint8_t must_list; /* the set of partitions changed */
-	int64_t read_at;   /* monotonic */
+	uint32_t row;               /* next of its selected rows */
+	uint64_t row_used;          /* byte streams: bytes of that row that were used */
+	uint8_t waiting;            /* nothing to read until somebody wakes the task */
+	uint8_t busy;               /* counted in busy_sources */
+	uint8_t limited;            /* its share of --limit is used up */
+	uint8_t paused;             /* all its partitions, by the thread that calls the source */
+	uint8_t must_list;          /* the set of partitions changed */
+	uint8_t list_after_release; /* one came back that is not released yet */
+	int64_t read_at;            /* monotonic */
 	int64_t retry_at;
 	uint32_t retries;
 	char *position; /* FLOW_POSITION_MAX bytes */
@@ -74,6 +77,19 @@ typedef struct source_self {
 source_partition *source_find(source_self *self, uint32_t index);
 /* Takes the partitions that are new; [main] before tasks run, later the thread that calls the source. */
 flow_status source_list(source_self *self, flow_error *error);
+/* Adds a partition of the list; NULL: out of memory. */
+source_partition *source_add(source_self *self, const flow_partition *from);
+/* Starts reading it; NULL or empty position: where the system says. */
+flow_status source_start(source_self *self, source_partition *p, flow_error *error);
+
+/* source_group.c: partitions that a consumer group gives and takes. */
+/* Takes the list over: reads what is new, stops what is not in it any more. */
+flow_status source_list_given(source_self *self, const flow_partition *const *list, uint64_t count, flow_error *error);
+/* At a barrier: positions of what is gone are in this epoch's report. */
+void source_note_reported(source_self *self, uint64_t epoch);
+/* The epoch is committed: what is gone and was reported by then goes to somebody else. */
+void source_release(source_self *self, uint64_t epoch);
+
 /* A batch of the source begins to be decoded; takes the reference. */
 void source_take(source_self *self, flow_batch *batch);
 /* Hands decoded rows on: applies the limit, counts. Borrows the batch. */

@@ -138,7 +138,7 @@ source_emit(source_self *self, const flow_batch *batch)
 flow_status
 source_partition_ended(source_self *self, source_partition *p)
 {
-	if (!p->mine || p->ended)
+	if (!p->mine || p->ended || p->gone)
 		return FLOW_OK;
 	flow_status status = FLOW_OK;
 	if (self->stream->byte_stream && !self->limited)
@@ -219,6 +219,10 @@ static flow_status
 take_batch(source_self *self, flow_batch *batch)
 {
 	source_partition *p = source_find(self, batch->partition);
+	if (p != NULL && p->gone) { /* read ahead; whoever gets the partition reads it again */
+		batch_release(batch);
+		return FLOW_OK;
+	}
 	if (p == NULL || !p->mine || p->ended) {
 		flow_status status = error_set(&self->n->task->error, FLOW_E_PLUGIN,
 									   "the system returned rows of partition %u, which it was not given, or had ended",
@@ -251,7 +255,8 @@ handle_read(source_self *self, flow_status status, flow_batch *batch, uint32_t p
 		return FLOW_OK;
 	case FLOW_AGAIN:
 		self->waiting = 1;
-		set_busy(self, 0);
+		if (self->reader != NULL || !self->paused)
+			set_busy(self, 0);
 		return FLOW_AGAIN;
 	default:
 		return read_failed(self, error_settle(&t->error, status, "source_read"));
@@ -293,8 +298,8 @@ is_finished(const source_self *self)
 	uint64_t limit = t->run->request.limit;
 	if (limit != 0 && atomic_load_explicit(&t->inputs[self->n->op->stream].taken, memory_order_relaxed) >= limit)
 		return 1;
-	if (self->live != 0)
-		return 0;
+	if (self->live != 0 || self->info.self_assigned)
+		return 0; /* the group may give another one at any time */
 	if (self->mine != 0 || self->stream->bounded || self->stream->description.bounded)
 		return 1;
 	return self->partition_count != 0 &&
@@ -336,7 +341,7 @@ source_set_paused(source_self *self, int paused)
 	if (!FLOW_CAN(self->ops, source_pause))
 		return 0;
 	for (uint32_t i = 0; self->paused != paused && i < self->partition_count; i++)
-		if (self->partitions[i]->mine)
+		if (self->partitions[i]->mine && !self->partitions[i]->gone)
 			self->ops->source_pause(self->source, self->partitions[i]->index, paused);
 	self->paused = (uint8_t)paused;
 	return 1;
@@ -350,6 +355,19 @@ service(source_self *self)
 	if (!task_reading_allowed(t) || t->now - self->read_at < SERVICE_INTERVAL || !source_set_paused(self, 1))
 		return FLOW_AGAIN;
 	return read_source(self);
+}
+
+void
+source_serve(node *n)
+{
+	source_self *self = self_of(n);
+	if (n->ended || self->current != NULL)
+		return;
+	if (self->reader != NULL)
+		reader_allow(self->reader, 0);
+	flow_status status = self->must_list ? list_again(self) : self->reader == NULL ? service(self) : FLOW_OK;
+	if (status < 0)
+		node_failed(n, status);
 }
 
 static flow_status

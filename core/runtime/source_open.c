@@ -28,8 +28,8 @@ copy_text(arena *memory, flow_slice from)
 	return flow_slice_make(from.data == NULL ? NULL : arena_copy(memory, from.data, from.size), from.size);
 }
 
-static source_partition *
-add_partition(source_self *self, const flow_partition *from)
+source_partition *
+source_add(source_self *self, const flow_partition *from)
 {
 	source_partition **partitions =
 		memory_reallocate(self->partitions, (self->partition_count + 1) * sizeof(*partitions));
@@ -61,33 +61,43 @@ bounds_are_known(const source_self *self)
 	return 0;
 }
 
+flow_status
+source_start(source_self *self, source_partition *p, flow_error *error)
+{
+	p->mine = 1;
+	self->mine++;
+	self->live++;
+	atomic_fetch_add(&self->n->task->topology->inputs[self->n->op->stream].live_partitions, 1);
+	flow_status status =
+		error_settle(error, self->ops->source_assign(self->source, p->index, p->restored, error), "source_assign");
+	if (status < 0)
+		error_prefix(error, "%.*s", (int)p->place.size, p->place.data);
+	else if (self->paused && FLOW_CAN(self->ops, source_pause))
+		self->ops->source_pause(self->source, p->index, 1);
+	return status;
+}
+
 static flow_status
 assign_partition(source_self *self, source_partition *p, flow_error *error)
 {
 	runtime *run = self->n->task->topology->run;
 	const checkpoint_position *known =
 		self->stream->volatile_reader || self->stream->reset ? NULL : recovery_position(run, self->stream, p->id);
-	p->mine = 1;
-	self->mine++;
 	int late = known == NULL && bounds_are_known(self);
 	if (late)
 		log_warn(self->stream->id, "%.*s is not read: it was not there when the job started; --fresh starts it anew",
 				 (int)p->place.size, p->place.data);
 	if (late || (known != NULL && known->ended)) {
+		p->mine = 1;
+		self->mine++;
 		p->ended = 1;
 		return FLOW_OK;
 	}
-	self->live++;
-	atomic_fetch_add(&self->n->task->topology->inputs[self->n->op->stream].live_partitions, 1);
 	if (known != NULL && known->position.size != 0) {
 		p->restored = copy_text(self->memory, known->position);
 		p->restored_decoder = copy_text(self->memory, known->decoder);
 	}
-	flow_status status =
-		error_settle(error, self->ops->source_assign(self->source, p->index, p->restored, error), "source_assign");
-	if (status < 0)
-		error_prefix(error, "%.*s", (int)p->place.size, p->place.data);
-	return status;
+	return source_start(self, p, error);
 }
 
 static int
@@ -127,13 +137,16 @@ source_list(source_self *self, flow_error *error)
 	if (status == FLOW_OK && list == NULL && count != 0)
 		status = error_set(error, FLOW_E_PLUGIN, "source_partitions names %llu partitions nowhere",
 						   (unsigned long long)count);
-	const task *t = self->n->task;
-	for (uint64_t i = 0; status == FLOW_OK && i < count; i++) {
+	for (uint64_t i = 0; status == FLOW_OK && i < count; i++)
 		if (list[i] == NULL || list[i]->id.size == 0)
 			return error_set(error, FLOW_E_PLUGIN, "partition %llu of its list has no id", (unsigned long long)i);
+	if (status == FLOW_OK && self->info.self_assigned)
+		return source_list_given(self, list, count, error);
+	const task *t = self->n->task;
+	for (uint64_t i = 0; status == FLOW_OK && i < count; i++) {
 		if (source_find(self, list[i]->index) != NULL)
 			continue;
-		source_partition *p = add_partition(self, list[i]);
+		source_partition *p = source_add(self, list[i]);
 		if (p == NULL)
 			return error_set(error, FLOW_E_MEMORY, "out of memory");
 		if (i % t->stage->task_count == t->index)
@@ -146,6 +159,17 @@ static void
 wake_task(void *context)
 {
 	task_wake(context);
+}
+
+/* A trial commits nothing, so it joins no group: it would take partitions away from the job. */
+static flow_status
+check_assignment(const source_self *self, uint32_t asked, flow_error *error)
+{
+	if (self->info.self_assigned == asked)
+		return FLOW_OK;
+	return error_set(error, FLOW_E_PLUGIN, "system '%s' was to read input %s %s a group, and does the opposite",
+					 self->n->task->topology->run->plan->systems[self->stream->system].component->id, self->stream->id,
+					 asked ? "by" : "without");
 }
 
 flow_status
@@ -165,14 +189,19 @@ source_attach(node *n, flow_error *error)
 	if (self->memory == NULL || self->position == NULL)
 		return error_set(error, FLOW_E_MEMORY, "out of memory");
 	self->waker = (flow_waker){ .struct_size = FLOW_SIZEOF(flow_waker), .wake = wake_task, .wake_context = n->task };
+	uint32_t asked = self->stream->self_assigned && !n->task->topology->run->throwaway;
 	self->info = (flow_source_info){ .struct_size = FLOW_SIZEOF(flow_source_info),
 									 .start = self->stream->volatile_reader ? FLOW_START_OLDEST : self->stream->start,
 									 .task = n->task->index,
 									 .task_count = n->task->stage->task_count,
-									 .waker = &self->waker };
+									 .waker = &self->waker,
+									 .self_assigned = asked,
+									 .committed_by_output = asked && self->stream->committed_by_output };
 	flow_status status =
 		self->ops->source_open(self->system, &self->stream->request, &self->info, &self->source, error);
 	status = error_settle(error, status, "source_open");
+	if (status == FLOW_OK)
+		status = check_assignment(self, asked, error);
 	if (status < 0)
 		return status;
 	status = source_list(self, error);
@@ -219,13 +248,16 @@ source_open_node(node *n)
 	self->selections = builder_create(run->pool, 1, 0);
 	if (self->raw == NULL || self->selections == NULL)
 		return FLOW_E_MEMORY;
-	for (uint32_t i = 0; i < self->partition_count; i++) {
+	flow_status status = FLOW_OK;
+	for (uint32_t i = 0; status == FLOW_OK && i < self->partition_count; i++) {
 		const source_partition *p = self->partitions[i];
-		flow_status status = p->mine && !p->ended ? event_time_partition(n, p->index, PARTITION_LIVE) : FLOW_OK;
-		if (status < 0)
-			return status;
+		if (p->mine && !p->ended)
+			status = event_time_partition(n, p->index, PARTITION_LIVE);
 	}
-	flow_status status = decode_open(self);
+	if (status == FLOW_OK && self->info.self_assigned && self->live == 0)
+		status = event_time_partition(n, UINT32_MAX, PARTITION_GONE);
+	if (status == FLOW_OK)
+		status = decode_open(self);
 	if (status == FLOW_OK && self->info.blocking)
 		status = reader_start(self, &n->task->error);
 	return status;

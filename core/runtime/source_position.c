@@ -73,6 +73,7 @@ source_barrier(node *n, task_report *report, int last)
 	(void)last;
 	source_self *self = self_of(n);
 	flow_status status = add_positions(self, report, &n->task->error);
+	source_note_reported(self, report->epoch);
 	source_let_go(self);
 	return status;
 }
@@ -91,6 +92,8 @@ tell_committed(source_self *self, const task_report *report, flow_error *error)
 		const checkpoint_position *from = &report->positions[i];
 		if (from->position.data == NULL || !flow_slice_is(from->input, self->stream->id))
 			continue;
+		if (self->info.self_assigned && from->position.size == 0)
+			continue; /* nothing of it was read, and the system does not say where it would begin */
 		positions[count] = (flow_position){ .struct_size = FLOW_SIZEOF(flow_position),
 											.partition = from->partition,
 											.bytes = from->position };
@@ -107,6 +110,7 @@ source_committed(node *n, const task_report *report)
 	if (tell_committed(self, report, &n->task->error) < 0)
 		log_warn(self->stream->id, "cannot tell the system how far it was read: %s", error_message(&n->task->error));
 	error_clear(&n->task->error);
+	source_release(self, report->epoch);
 	source_let_go(self);
 }
 

@@ -122,8 +122,8 @@ try_barrier(task *t, int *progress)
 	return take_barrier(t, requested);
 }
 
-static void
-take_committed(task *t)
+void
+task_hand_committed(task *t)
 {
 	if (atomic_load_explicit(&t->committed, memory_order_relaxed) == NULL)
 		return;
@@ -243,15 +243,18 @@ tick(task *t)
 	return FLOW_OK;
 }
 
-/* While output waits for room, only sinks that try again by themselves are due. */
+/* While output waits for room, only sinks that try again by themselves are due, and sources that must be called once a second. */
 static flow_status
-wait_for_sinks(task *t)
+wait_for_room(task *t)
 {
 	t->deadline = INT64_MAX;
-	for (uint32_t i = 0; i < t->node_count; i++)
+	for (uint32_t i = 0; i < t->node_count && !t->failed; i++) {
 		if (t->nodes[i].driver == &sink_driver && t->nodes[i].deadline < t->deadline)
 			t->deadline = t->nodes[i].deadline;
-	return FLOW_OK;
+		if (t->nodes[i].driver == &source_driver)
+			source_serve(&t->nodes[i]);
+	}
+	return t->failed ? FLOW_E_FAILED : FLOW_OK;
 }
 
 static flow_status
@@ -309,8 +312,8 @@ step(task *t, int *progress)
 {
 	note_wake(t);
 	if (t->held != 0 && !release_held(t))
-		return t->failed ? FLOW_E_FAILED : wait_for_sinks(t);
-	take_committed(t);
+		return t->failed ? FLOW_E_FAILED : wait_for_room(t);
+	task_hand_committed(t);
 	flow_status status = try_barrier(t, progress);
 	if (status == FLOW_OK && t->held == 0)
 		status = tick(t);

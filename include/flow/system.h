@@ -137,7 +137,7 @@ typedef struct flow_position {
 /* How far a partition of an input was used, in the words of the source that gave it. */
 typedef struct flow_input_position {
 	uint32_t struct_size;
-	uint32_t reserved;
+	uint32_t task; /* of the source that read it: flow_source_info.task */
 	flow_slice input; /* the stream's id */
 	flow_slice partition;
 	flow_slice bytes;

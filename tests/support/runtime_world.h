@@ -35,6 +35,15 @@ void world_release(const char *id);
 uint64_t world_rows_read(const char *id);
 uint64_t world_serviced(const char *id); /* reads while partitions were paused */
 
+/* Its partitions (at most 8) come from a group, and none until a task is given one. One that is taken from a task can be given to
+ * another when it was released. */
+void world_group(const char *id);
+void world_give(const char *id, uint32_t task, uint32_t partition);
+void world_take(const char *id, uint32_t task, uint32_t partition);
+int64_t world_group_position(const char *id, uint32_t partition); /* record that the group goes on with; -1: none */
+uint32_t world_released(const char *id, uint32_t partition);      /* so often */
+uint32_t world_group_faults(const char *id); /* positions that went back, or were set by who did not have the partition */
+
 /* What the outputs show: sorted lines. Valid until the next call. */
 const char *world_output(const char *id);
 /* In the order of writing. */
