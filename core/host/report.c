@@ -32,15 +32,47 @@ operator_json(const operator_status *status)
 	                 (json_int_t)status->bytes_out, "rejected", (json_int_t)status->rejected, "late", (json_int_t)status->late);
 }
 
+/* { "3": { "lag": 17 } }: numbers of one partition, or of the input as a whole. */
+static void
+put_number(json_t *input, const input_number *n)
+{
+	json_t *to = input;
+	if (n->partition != NULL) {
+		json_t *partitions = json_object_get(input, "partitions");
+		if (partitions == NULL && json_object_set_new(input, "partitions", partitions = json_object()) != 0)
+			return;
+		to = json_object_get(partitions, n->partition);
+		if (to == NULL && json_object_set_new(partitions, n->partition, to = json_object()) != 0)
+			return;
+	}
+	json_object_set_new(to, n->name, json_integer((json_int_t)n->value));
+}
+
+static json_t *
+input_json(const plan *p, const runtime_status_report *report, const input_status *status)
+{
+	json_t *input = json_pack("{s:s, s:I, s:I}", "id", p->streams[status->input].id, "remaining_records",
+	                          (json_int_t)status->remaining_records, "remaining_bytes", (json_int_t)status->remaining_bytes);
+	for (uint32_t i = 0; input != NULL && i < report->number_count; i++)
+		if (report->numbers[i].input == status->input)
+			put_number(input, &report->numbers[i]);
+	if (input != NULL && status->lag >= 0)
+		json_object_set_new(input, "lag", json_integer((json_int_t)status->lag));
+	return input;
+}
+
 json_t *
 report_json(const plan *p, const runtime_status_report *report, uint32_t outcome)
 {
 	json_t *operators = json_array();
 	for (uint32_t i = 0; i < report->operator_count; i++)
 		json_array_append_new(operators, operator_json(&report->operators[i]));
+	json_t *inputs = json_array();
+	for (uint32_t i = 0; i < report->input_count; i++)
+		json_array_append_new(inputs, input_json(p, report, &report->inputs[i]));
 	double seconds = (double)report->elapsed / 1e6;
 	return json_pack(
-	    "{s:s, s:s, s:s, s:f, s:f, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "job", p->job,
+	    "{s:s, s:s, s:s, s:f, s:f, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "job", p->job,
 	    "plan", p->id, "state", state_name(report, outcome), "elapsed_seconds", seconds, "first_record_seconds",
 	    report->first_record < 0 ? -1.0 : (double)report->first_record / 1e6, "records_in", (json_int_t)report->records_in,
 	    "records_out", (json_int_t)report->records_out, "bytes_in", (json_int_t)report->bytes_in, "bytes_out",
@@ -48,7 +80,7 @@ report_json(const plan *p, const runtime_status_report *report, uint32_t outcome
 	    (json_int_t)report->rejected, "skipped", (json_int_t)report->skipped, "dead_letters", (json_int_t)report->dead_letters,
 	    "late", (json_int_t)report->late, "remaining_bytes", (json_int_t)report->remaining_bytes, "epoch",
 	    (json_int_t)report->epoch, "last_checkpoint_microseconds", (json_int_t)report->last_checkpoint_microseconds,
-	    "memory_peak_bytes", (json_int_t)report->memory_peak, "wakes", (json_int_t)report->wakes, "operators", operators);
+	    "memory_peak_bytes", (json_int_t)report->memory_peak, "wakes", (json_int_t)report->wakes, "operators", operators, "inputs", inputs);
 }
 
 static void
@@ -109,6 +141,10 @@ report_summary(const plan *p, const runtime_status_report *report, uint32_t outc
 	fprintf(to, "\n%s %s in %s: %s records/s, %s/s read, peak of batch memory %s\n", p->job, state_name(report, outcome),
 	        progress_duration(report->elapsed, duration), progress_rate((double)report->records_in / seconds, rate),
 	        progress_bytes((double)report->bytes_in / seconds, bytes), progress_bytes((double)report->memory_peak, memory));
+	for (uint32_t i = 0; i < report->input_count; i++)
+		if (report->inputs[i].lag > 0)
+			fprintf(to, "%s: %lld records are still to be read\n", p->streams[report->inputs[i].input].id,
+			        (long long)report->inputs[i].lag);
 	if (report->skipped != 0)
 		fprintf(to, "%llu records were skipped\n", (unsigned long long)report->skipped);
 	if (report->dead_letters != 0)

@@ -37,6 +37,17 @@ failure_of(topology *t, flow_error *error)
 	return error->status < 0 ? error->status : FLOW_E_FAILED;
 }
 
+/* A task has failed. A writer that lost its transaction is no failure of the job. */
+static flow_status
+handle_failure(runtime *run, int *done, flow_error *error)
+{
+	flow_status status = failure_of(run->topology, error);
+	if (status != FLOW_E_CONFLICT || !atomic_load(&run->topology->lost))
+		return status;
+	*done = 1;
+	return restore_in_place(run, error);
+}
+
 /* Ends without another checkpoint: the last one stands. */
 static int
 must_end_now(runtime *run, int64_t now)
@@ -74,7 +85,7 @@ control_poll(runtime *run, int *done, int64_t *wait, flow_error *error)
 	*done = 0;
 	*wait = 1000000;
 	if (atomic_load(&t->failed))
-		return failure_of(t, error);
+		return handle_failure(run, done, error);
 	int64_t now = clock_monotonic();
 	if (atomic_load(&run->stops) >= 1 && run->drain_started == 0)
 		begin_drain(run);

@@ -252,7 +252,8 @@ static uint32_t
 columns_of(const sink_self *self, const flow_batch *batch)
 {
 	return (self->key != NULL && batch->key != NULL ? FLOW_COLUMN_KEY : 0) |
-		   (batch->timestamp != NULL ? FLOW_COLUMN_TIMESTAMP : 0) | (batch->headers != NULL ? FLOW_COLUMN_HEADERS : 0);
+		   (batch->timestamp != NULL ? FLOW_COLUMN_TIMESTAMP : 0) | (batch->headers != NULL ? FLOW_COLUMN_HEADERS : 0) |
+		   (batch->ordinal != NULL ? FLOW_COLUMN_ORDINAL : 0);
 }
 
 static void
@@ -267,6 +268,8 @@ add_rows(sink_self *self, const flow_batch *batch)
 			out->timestamp[to] = batch->timestamp[from];
 		if (batch->headers != NULL)
 			out->headers[to] = batch->headers[from];
+		if (batch->ordinal != NULL)
+			out->ordinal[to] = batch->ordinal[from];
 	}
 }
 
@@ -295,7 +298,10 @@ encode_rows(sink_self *self, const flow_batch *batch, flow_batch **raw)
 	for (uint32_t i = 0, to = 0; keys != NULL && i < batch->selected_count; i++)
 		if (self->statuses[i] >= 0)
 			self->out->key[to++] = keys[i];
-	batch_head head = { .flags = FLOW_BATCH_RAW, .input = UINT32_MAX, .partition = UINT32_MAX };
+	/* A row that the system refuses is told with the place that it came from. */
+	batch_head head = {
+		.flags = FLOW_BATCH_RAW, .input = batch->input, .partition = batch->partition, .place = batch->place
+	};
 	*raw = builder_finish(self->out, &head);
 	return *raw == NULL ? FLOW_E_MEMORY : FLOW_OK;
 }

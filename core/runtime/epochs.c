@@ -11,6 +11,8 @@
 #include "base/log.h"
 #include "runtime/internal.h"
 
+#define RESTORES 8 /* without an epoch that was committed in between */
+
 int runtime_crash_point;
 uint64_t runtime_crash_epoch;
 
@@ -200,14 +202,31 @@ delete_used(runtime *run, const collected *c)
 	}
 }
 
-/* The transaction was lost for certain: the last applied epoch is restored in place. */
+flow_status
+restore_in_place(runtime *run, flow_error *error)
+{
+	if (run->restores++ >= RESTORES) {
+		error_prefix(error, "a transaction was lost %u times without one that was committed in between", run->restores);
+		return FLOW_E_CONFLICT;
+	}
+	unsigned long long epoch = (unsigned long long)counter_get(&run->committed_epoch);
+	if (epoch == 0 && run->recovered != NULL)
+		epoch = (unsigned long long)run->recovered->epoch;
+	if (epoch == 0)
+		log_warn("checkpoint", "%s; no epoch was committed yet: starting again from the beginning",
+				 error_message(error));
+	else
+		log_warn("checkpoint", "%s; going back to epoch %llu and on from there", error_message(error), epoch);
+	error_clear(error);
+	run->restore = 1;
+	return FLOW_OK;
+}
+
 static flow_status
 lose_transaction(runtime *run, flow_error *error)
 {
-	log_warn("checkpoint", "%s; going back to the last checkpoint", error_message(error));
-	error_clear(error);
-	run->restore = 1;
-	return checkpoint_drop(run->store, error);
+	flow_status status = restore_in_place(run, error);
+	return status < 0 ? status : checkpoint_drop(run->store, error);
 }
 
 static flow_status
@@ -251,6 +270,7 @@ epoch_complete(runtime *run, flow_error *error)
 		status = commit_all(run, &c, error);
 	int committed = status == FLOW_OK && !run->restore;
 	if (committed) {
+		run->restores = 0;
 		delete_used(run, &c);
 		int64_t now = clock_monotonic();
 		atomic_store(&run->committed_epoch, run->epoch);

@@ -258,6 +258,16 @@ struct worker {
 	_Alignas(64) atomic_int parked; /* futex word */
 };
 
+/* What sources tell for a report; what there is no memory for is left out. */
+typedef struct input_gathering {
+	arena *memory;
+	input_status *inputs;
+	uint32_t input_count;
+	input_number *numbers;
+	uint32_t number_count, number_capacity;
+	input_status *input; /* of the source that is asked */
+} input_gathering;
+
 /* --- the run ---------------------------------------------------------------------------------------------------------- */
 
 typedef struct input_state {
@@ -290,6 +300,7 @@ struct topology {
 	atomic_int draining;  /* sources read no more */
 	atomic_int ending;    /* workers leave their loops */
 	atomic_int pressed;   /* dirty state is over its budget */
+	atomic_int lost;      /* the one-phase output's transaction, as a writer says: the last applied epoch is restored */
 	atomic_int releasing; /* partitions wait to be released: an epoch is due */
 	atomic_int failed;
 	pthread_mutex_t error_lock;
@@ -327,7 +338,8 @@ struct runtime {
 	atomic_int stops;          /* calls of runtime_stop */
 	int64_t epoch_started, epoch_due, drain_started;
 	int epoch_open, epoch_is_last, drain_epoch, restore;
-	int ends_now; /* without draining: the deadline has passed, or a second stop came */
+	uint32_t restores; /* one after another, without an epoch that was committed in between */
+	int ends_now;      /* without draining: the deadline has passed, or a second stop came */
 	/* --check-plugins. */
 	arena *proxies;
 	char violation[1024]; /* the first; under status_lock */
@@ -340,6 +352,7 @@ struct runtime {
 	atomic_uint_fast64_t wakes;
 	atomic_uint_fast64_t skips_logged, lates_logged;
 	operator_status *status_operators;
+	input_gathering status_inputs; /* as the last report had them; after the end they stay */
 };
 
 /* Tests: the control thread stops dead at this point of the first checkpoint from this epoch on; 0: never. */
@@ -423,9 +436,11 @@ void source_committed(node *n, const task_report *report);
 /* Nothing can be written now: the source is only called so that it stays a member of its group and hears of changes. */
 void source_serve(node *n);
 void source_remaining(node *n, int64_t *records, int64_t *bytes);
+void source_numbers(node *n, const flow_numbers *numbers);
 flow_status sink_attach(node *n, flow_error *error);
 void sink_detach(node *n);
-int sink_release_held(node *n); /* 1: nothing waits any more */
+int sink_release_held(node *n);        /* 1: nothing waits any more */
+flow_status sink_take_failed(node *n); /* rows that the system refused after it had taken them */
 /* Tells the nodes behind a source, in the same task, which of its partitions are live. */
 #define PARTITION_LIVE 1
 #define PARTITION_ENDED 2
@@ -475,6 +490,9 @@ flow_status commit_one_phase(runtime *run, const checkpoint *record, const given
 const plan_stream *one_phase_output(const runtime *run); /* NULL: none */
 /* Drops what is prepared or under way and not in `keep` (NULL: keep nothing). */
 flow_status commit_abort(runtime *run, const checkpoint *keep, uint32_t delivery, flow_error *error);
+/* The transaction is lost for certain; its reason is taken out of `error`. The last applied epoch is restored in place, unless that
+ * was tried again and again without one epoch that came through. */
+flow_status restore_in_place(runtime *run, flow_error *error);
 /* Whether the one-phase output's last marker is that of `epoch`; fences earlier processes. */
 flow_status commit_find_marker(runtime *run, uint64_t epoch, int *found, int *equal, flow_error *error);
 int crash_here(const runtime *run, int point, flow_status *status, flow_error *error);

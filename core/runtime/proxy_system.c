@@ -267,6 +267,13 @@ watched_source_remaining(flow_source *source, int64_t *records, int64_t *bytes)
 }
 
 static void
+watched_source_numbers(flow_source *source, const flow_numbers *numbers)
+{
+	struct watched_source *s = source_of(source);
+	s->system->ops->source_numbers(s->real, numbers); /* [any] */
+}
+
+static void
 watched_source_close(flow_source *source)
 {
 	struct watched_source *s = source_of(source);
@@ -327,6 +334,18 @@ watched_flush(flow_writer *writer, flow_error *error)
 	struct watched_writer *w = writer_of(writer);
 	checked_enter(&w->c, "flush");
 	return checked_leave(&w->c, "flush", w->system->ops->flush(w->real, error), ALLOW_NONE, error);
+}
+
+static flow_status
+watched_failed_row(flow_writer *writer, flow_failed_row *failed, flow_error *error)
+{
+	struct watched_writer *w = writer_of(writer);
+	checked_enter(&w->c, "failed_row");
+	flow_status status = w->system->ops->failed_row(w->real, failed, error);
+	status = checked_leave(&w->c, "failed_row", status, ALLOW_END, error);
+	if (status == FLOW_OK && (failed->batch == NULL || failed->row >= failed->batch->row_count || failed->status >= 0))
+		return checked_violation(&w->c, error, "failed_row tells of a row that is none, or that did not fail");
+	return status;
 }
 
 static flow_status
@@ -447,6 +466,8 @@ static const flow_system_ops watched_ops = {
 	.abort = watched_abort,
 	.last_marker = watched_last_marker,
 	.committer_close = watched_committer_close,
+	.failed_row = watched_failed_row,
+	.source_numbers = watched_source_numbers,
 };
 
 #define MASK(member)                                                                                                   \
@@ -470,6 +491,8 @@ proxy_wrap_system(runtime *run, arena *memory, plan_system *system)
 	MASK(source_committed)
 	MASK(source_remaining)
 	MASK(flush)
+	MASK(failed_row)
+	MASK(source_numbers)
 	s->component = *system->component;
 	s->component.ops = &s->masked;
 	system->component = &s->component;

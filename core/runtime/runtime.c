@@ -15,7 +15,9 @@
 #define DEFAULT_INTERVAL ((int64_t)10 * 1000 * 1000)
 #define DEFAULT_DEADLINE ((int64_t)30 * 1000 * 1000)
 #define VIRTUAL_START ((int64_t)1577836800 * 1000 * 1000) /* 2020-01-01T00:00:00Z */
-#define VIRTUAL_STEP 1000                                 /* microseconds that a step takes by the virtual clock */
+#define PAUSE_FIRST ((int64_t)100 * 1000)                 /* before a restore that follows on another */
+#define PAUSE_MOST ((int64_t)5 * 1000 * 1000)
+#define VIRTUAL_STEP 1000 /* microseconds that a step takes by the virtual clock */
 
 static int64_t
 job_option(const plan *p, const char *name, int64_t absent)
@@ -72,6 +74,7 @@ runtime_destroy(runtime *run)
 	arena_destroy(run->recovered_memory);
 	batch_pool_destroy(run->pool);
 	arena_destroy(run->proxies);
+	arena_destroy(run->status_inputs.memory);
 	memory_release(run->status_operators);
 	memory_release(run->state_base);
 	memory_release(run->outputs);
@@ -176,6 +179,8 @@ start_attempt(runtime *run, flow_error *error)
 	flow_status status = topology_create(run, &run->topology, error);
 	pthread_mutex_unlock(&run->status_lock);
 	run->restore = run->epoch_open = run->drain_epoch = 0;
+	if (run->topology != NULL && run->drain_started != 0)
+		atomic_store(&run->topology->draining, 1);
 	run->epoch_due = clock_monotonic() + run->checkpoint_interval;
 	if (status == FLOW_OK)
 		status = topology_open(run->topology, error);
@@ -201,14 +206,34 @@ end_attempt(runtime *run)
 	if (run->outcome != RUN_FINISHED && commit_abort(run, NULL, FLOW_DELIVERY_ONE_PHASE, &ignored) < 0)
 		log_warn(run->plan->job, "%s", error_message(&ignored));
 	error_clear(&ignored);
+	runtime_status_report last;
+	runtime_status(run, &last); /* what sources tell stays to be seen */
 	pthread_mutex_lock(&run->status_lock);
 	topology_close(t);
 	pthread_mutex_unlock(&run->status_lock);
 }
 
+/* Whoever lost a transaction again is not to be in a hurry. */
+static void
+pause_before_restore(runtime *run)
+{
+	if (run->restores < 2 || atomic_load(&run->stops) != 0)
+		return;
+	int64_t pause = PAUSE_FIRST << (run->restores - 2);
+	pause = pause < PAUSE_MOST ? pause : PAUSE_MOST;
+	if (run->request.deterministic) {
+		clock_advance(pause);
+		return;
+	}
+	atomic_store(&run->control_signal, 0);
+	if (atomic_load(&run->stops) == 0)
+		signal_wait(&run->control_signal, 0, pause);
+}
+
 static flow_status
 attempt(runtime *run, int *again, flow_error *error)
 {
+	pause_before_restore(run);
 	int finished = 0;
 	*again = 0;
 	flow_status status = recovery_settle(run, &finished, error);
@@ -260,6 +285,8 @@ runtime_run(runtime *run, uint32_t *outcome, flow_error *error)
 	}
 	if (status == FLOW_OK)
 		status = proxy_verdict(run, to);
+	if (status == FLOW_E_FENCED)
+		error_prefix(to, "a newer instance of the job runs, so this one ends");
 	if (status < 0)
 		run->outcome = RUN_FAILED;
 	run->ended_monotonic = clock_monotonic();

@@ -36,6 +36,20 @@ typedef struct operator_status {
 	uint64_t busy_microseconds; /* CPU of its task while in it; 0: not measured */
 } operator_status;
 
+/* What the system of an input tells of it: its lag, say. */
+typedef struct input_number {
+	uint32_t input;        /* plan stream */
+	const char *partition; /* its id; NULL: of the input as a whole, summed over its tasks */
+	const char *name;
+	int64_t value;
+} input_number;
+
+typedef struct input_status {
+	uint32_t input;                             /* plan stream */
+	int64_t remaining_records, remaining_bytes; /* -1: unknown */
+	int64_t lag;                                /* records, the sum over its partitions; -1: unknown */
+} input_status;
+
 typedef struct runtime_status_report {
 	uint32_t state;       /* 0: starting, 1: running, 2: draining, then RUN_* + 10 */
 	int64_t started;      /* microseconds since the epoch */
@@ -50,6 +64,10 @@ typedef struct runtime_status_report {
 	uint64_t wakes; /* futex wakes */
 	const operator_status *operators;
 	uint32_t operator_count;
+	const input_status *inputs;
+	uint32_t input_count;
+	const input_number *numbers; /* by input */
+	uint32_t number_count;
 } runtime_status_report;
 
 /* Adds what the plan asks for and the runtime cannot do yet; due before runtime_create. */
@@ -59,7 +77,7 @@ flow_status runtime_create(const runtime_request *request, runtime **run, flow_e
 flow_status runtime_run(runtime *run, uint32_t *outcome, flow_error *error);
 /* [any] and async-signal-safe: drain, checkpoint and end. A second call ends at once. */
 void runtime_stop(runtime *run);
-/* [any] Fills the report; the operators array belongs to the runtime and is overwritten by the next call. */
+/* [any] Fills the report; its arrays belong to the runtime and are overwritten by the next call. */
 void runtime_status(runtime *run, runtime_status_report *report);
 void runtime_destroy(runtime *run);
 

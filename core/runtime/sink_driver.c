@@ -108,13 +108,55 @@ report_rows(sink_self *self, const flow_batch *batch, const flow_status *statuse
 	return FLOW_OK;
 }
 
+/* What was written into a transaction that is gone has to be written again: the last applied epoch is restored. */
+static flow_status
+note_lost(const sink_self *self, flow_status status)
+{
+	topology *t = self->n->task->topology;
+	if (status == FLOW_E_CONFLICT && self->stream->delivery == FLOW_DELIVERY_ONE_PHASE &&
+		output_prepares(t->run, self->stream))
+		atomic_store(&t->lost, 1);
+	return status;
+}
+
+/* One row that was refused late; FLOW_END: there is none. */
+static flow_status
+take_failed_row(sink_self *self)
+{
+	flow_error *error = &self->n->task->error;
+	flow_failed_row failed = { .struct_size = FLOW_SIZEOF(flow_failed_row) };
+	flow_status status = self->ops->failed_row(self->writer, &failed, error);
+	if (status == FLOW_END)
+		return status;
+	status = error_settle(error, status, "failed_row");
+	if (status < 0)
+		return note_lost(self, status);
+	if (failed.batch == NULL || failed.row >= failed.batch->row_count || failed.status >= 0)
+		return error_set(error, FLOW_E_PLUGIN, "failed_row tells of a row that is none, or that did not fail");
+	flow_slice reason =
+		failed.reason.size != 0 ? failed.reason : flow_slice_of("the record was refused after it had been taken");
+	return record_error_of_row(self->n, failed.batch, failed.row, failed.status, reason);
+}
+
+flow_status
+sink_take_failed(node *n)
+{
+	sink_self *self = self_of(n);
+	flow_status status = FLOW_OK;
+	if (self == NULL || self->writer == NULL || !FLOW_CAN(self->ops, failed_row))
+		return FLOW_OK;
+	while (status == FLOW_OK)
+		status = take_failed_row(self);
+	return status < 0 ? status : FLOW_OK;
+}
+
 static flow_status
 write_failed(sink_self *self, flow_status status)
 {
 	task *t = self->n->task;
 	int retryable = status_retryable(status) || (t->error.flags & FLOW_ERROR_RETRYABLE) != 0;
 	if (!retryable || self->retries >= RETRIES)
-		return status;
+		return note_lost(self, status);
 	int64_t pause = RETRY_FIRST << self->retries++;
 	self->n->deadline = t->now + (pause < RETRY_MOST ? pause : RETRY_MOST);
 	log_warn(self->stream->id, "%s; trying again", error_message(&t->error));
@@ -253,21 +295,36 @@ sink_end_input(node *n, uint32_t input)
 }
 
 static flow_status
-sink_barrier(node *n, task_report *report, int last)
+flush(sink_self *self)
 {
-	sink_self *self = self_of(n);
+	flow_error *error = &self->n->task->error;
+	return FLOW_CAN(self->ops, flush) ? error_settle(error, self->ops->flush(self->writer, error), "flush") : FLOW_OK;
+}
+
+static flow_status
+prepare(sink_self *self, task_report *report, int last)
+{
+	node *n = self->n;
 	flow_error *error = &n->task->error;
-	if (self->dry)
-		return FLOW_OK;
-	if (!output_prepares(n->task->topology->run, self->stream))
-		return FLOW_CAN(self->ops, flush) ? self->ops->flush(self->writer, error) : FLOW_OK;
 	checkpoint_handle handle = { .output = flow_slice_of(self->stream->id), .task = n->task->index };
 	flow_status status =
 		error_settle(error, self->ops->prepare(self->writer, report->epoch, last, &handle.bytes, error), "prepare");
 	if (status == FLOW_OK && handle.bytes.data == NULL && handle.bytes.size != 0)
 		status = error_set(error, FLOW_E_PLUGIN, "prepare gives a handle of %llu bytes that are nowhere",
 						   (unsigned long long)handle.bytes.size);
-	return status < 0 ? status : report_handle(report, &handle);
+	return status < 0 ? note_lost(self, status) : report_handle(report, &handle);
+}
+
+static flow_status
+sink_barrier(node *n, task_report *report, int last)
+{
+	sink_self *self = self_of(n);
+	if (self->dry)
+		return FLOW_OK;
+	flow_status status = sink_take_failed(n);
+	if (status == FLOW_OK)
+		status = output_prepares(n->task->topology->run, self->stream) ? prepare(self, report, last) : flush(self);
+	return status < 0 ? status : sink_take_failed(n);
 }
 
 static void

@@ -122,3 +122,11 @@ source_remaining(node *n, int64_t *records, int64_t *bytes)
 	if (self != NULL && self->source != NULL && FLOW_CAN(self->ops, source_remaining))
 		self->ops->source_remaining(self->source, records, bytes);
 }
+
+void
+source_numbers(node *n, const flow_numbers *numbers)
+{
+	source_self *self = self_of(n);
+	if (self != NULL && self->source != NULL && FLOW_CAN(self->ops, source_numbers))
+		self->ops->source_numbers(self->source, numbers);
+}

@@ -1,4 +1,8 @@
 /* Progress for other threads: counters of the nodes, summed when somebody asks. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
 #include "base/clock.h"
 #include "runtime/internal.h"
 
@@ -31,6 +35,111 @@ add_remaining(int64_t *sum, int64_t part)
 	*sum = *sum < 0 || part < 0 ? -1 : *sum + part;
 }
 
+/* --- inputs --------------------------------------------------------------------------------------------------------- */
+
+static void
+start_gathering(runtime *run)
+{
+	input_gathering *g = &run->status_inputs;
+	arena_destroy(g->memory);
+	*g = (input_gathering){ .memory = arena_create() };
+	if (g->memory != NULL)
+		g->inputs = arena_allocate_zeroed(g->memory, (run->plan->stream_count + 1) * sizeof(*g->inputs));
+}
+
+static input_status *
+input_of(input_gathering *g, uint32_t stream)
+{
+	for (uint32_t i = 0; i < g->input_count; i++)
+		if (g->inputs[i].input == stream)
+			return &g->inputs[i];
+	g->inputs[g->input_count] = (input_status){ .input = stream, .lag = -1 };
+	return &g->inputs[g->input_count++];
+}
+
+static input_number *
+add_number(input_gathering *g)
+{
+	if (g->number_count == g->number_capacity) {
+		uint32_t capacity = g->number_capacity == 0 ? 16 : g->number_capacity * 2;
+		input_number *numbers = arena_allocate(g->memory, capacity * sizeof(*numbers));
+		if (numbers == NULL)
+			return NULL;
+		if (g->number_count != 0)
+			memcpy(numbers, g->numbers, g->number_count * sizeof(*numbers));
+		g->numbers = numbers;
+		g->number_capacity = capacity;
+	}
+	return &g->numbers[g->number_count];
+}
+
+/* Numbers of the input as a whole are summed over its tasks. */
+static int
+add_to_sum(input_gathering *g, const char *name, int64_t value)
+{
+	for (uint32_t i = 0; i < g->number_count; i++) {
+		input_number *n = &g->numbers[i];
+		if (n->input != g->input->input || n->partition != NULL || strcmp(n->name, name) != 0)
+			continue;
+		n->value += value;
+		return 1;
+	}
+	return 0;
+}
+
+static void
+take_number(void *context, flow_slice partition, const char *name, int64_t value)
+{
+	input_gathering *g = context;
+	if (name == NULL || (partition.size == 0 && add_to_sum(g, name, value)))
+		return;
+	if (partition.size != 0 && strcmp(name, "lag") == 0 && value >= 0)
+		g->input->lag = (g->input->lag < 0 ? 0 : g->input->lag) + value;
+	input_number *n = add_number(g);
+	const char *copy = arena_copy_text(g->memory, name);
+	const char *id = partition.size == 0 ? NULL
+										 : arena_format(g->memory, "%.*s", (int)partition.size,
+														partition.data == NULL ? "" : partition.data);
+	if (n == NULL || copy == NULL || (partition.size != 0 && id == NULL))
+		return;
+	*n = (input_number){ .input = g->input->input, .partition = id, .name = copy, .value = value };
+	g->number_count++;
+}
+
+static void
+ask_source(input_gathering *g, node *n, int64_t records, int64_t bytes)
+{
+	flow_numbers numbers = { .struct_size = FLOW_SIZEOF(flow_numbers), .add = take_number, .context = g };
+	g->input = input_of(g, n->op->stream);
+	add_remaining(&g->input->remaining_records, records);
+	add_remaining(&g->input->remaining_bytes, bytes);
+	source_numbers(n, &numbers);
+}
+
+static int
+compare_numbers(const void *a, const void *b)
+{
+	const input_number *one = a, *other = b;
+	if (one->input != other->input)
+		return one->input < other->input ? -1 : 1;
+	if ((one->partition == NULL) != (other->partition == NULL))
+		return one->partition == NULL ? -1 : 1;
+	return one->partition == NULL ? 0 : strcmp(one->partition, other->partition);
+}
+
+static void
+show_gathered(input_gathering *g, runtime_status_report *report)
+{
+	if (g->number_count != 0)
+		qsort(g->numbers, g->number_count, sizeof(*g->numbers), compare_numbers);
+	report->inputs = g->inputs;
+	report->input_count = g->input_count;
+	report->numbers = g->numbers;
+	report->number_count = g->number_count;
+}
+
+/* -------------------------------------------------------------------------------------------------------------------- */
+
 static void
 add_tasks(runtime *run, runtime_status_report *report)
 {
@@ -49,6 +158,8 @@ add_tasks(runtime *run, runtime_status_report *report)
 			source_remaining(n, &records, &bytes);
 			add_remaining(&report->remaining_records, records);
 			add_remaining(&report->remaining_bytes, bytes);
+			if (run->status_inputs.inputs != NULL)
+				ask_source(&run->status_inputs, n, records, bytes);
 		}
 	}
 }
@@ -74,6 +185,9 @@ runtime_status(runtime *run, runtime_status_report *report)
 		const plan_operator *op = &run->plan->operators[i];
 		run->status_operators[i] = (operator_status){ .name = op->name, .title = op->title, .kind = op->kind };
 	}
+	if (run->topology != NULL && run->topology->sources_open)
+		start_gathering(run);
 	add_tasks(run, report);
+	show_gathered(&run->status_inputs, report);
 	pthread_mutex_unlock(&run->status_lock);
 }

@@ -88,6 +88,8 @@ take_barrier(task *t, uint64_t epoch)
 			node_failed(n, status);
 	}
 	if (status == FLOW_OK)
+		status = dead_letters_flush(t); /* what outputs refused while they were flushed */
+	if (status == FLOW_OK)
 		status = control_to_outboxes(t, item_make(ITEM_BARRIER, (int64_t)(epoch & (uint64_t)ITEM_PAYLOAD_MAX)));
 	if (status != FLOW_OK) {
 		report_destroy(r);
@@ -297,24 +299,31 @@ open_nodes(task *t)
 	return FLOW_OK;
 }
 
-static void
+static flow_status
 note_wake(task *t)
 {
 	if (!atomic_load_explicit(&t->woken, memory_order_relaxed))
-		return;
+		return FLOW_OK;
 	atomic_store(&t->woken, 0);
-	for (uint32_t i = 0; i < t->node_count; i++)
+	for (uint32_t i = 0; i < t->node_count; i++) {
 		t->nodes[i].woken = 1;
+		flow_status status = t->nodes[i].driver == &sink_driver ? sink_take_failed(&t->nodes[i]) : FLOW_OK;
+		if (status < 0)
+			return node_failed(&t->nodes[i], status);
+	}
+	return FLOW_OK;
 }
 
 static flow_status
 step(task *t, int *progress)
 {
-	note_wake(t);
+	flow_status status = note_wake(t);
+	if (status < 0)
+		return status;
 	if (t->held != 0 && !release_held(t))
 		return t->failed ? FLOW_E_FAILED : wait_for_room(t);
 	task_hand_committed(t);
-	flow_status status = try_barrier(t, progress);
+	status = try_barrier(t, progress);
 	if (status == FLOW_OK && t->held == 0)
 		status = tick(t);
 	if (status == FLOW_OK && t->held == 0)

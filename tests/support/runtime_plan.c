@@ -386,6 +386,20 @@ world_run(maker *m, const world_run_request *request)
 	static operator_status operators[MOST];
 	memcpy(operators, report.operators, report.operator_count * sizeof(*operators));
 	report.operators = operators;
+	static input_status inputs[MOST];
+	for (uint32_t i = 0; i < report.input_count && i < MOST; i++)
+		inputs[i] = report.inputs[i];
+	report.inputs = inputs;
+	static input_number numbers[MOST];
+	static char texts[MOST][2][32];
+	for (uint32_t i = 0; i < report.number_count && i < MOST; i++) {
+		numbers[i] = report.numbers[i];
+		snprintf(texts[i][0], sizeof(texts[i][0]), "%s", numbers[i].name);
+		snprintf(texts[i][1], sizeof(texts[i][1]), "%s", numbers[i].partition == NULL ? "" : numbers[i].partition);
+		numbers[i].name = texts[i][0];
+		numbers[i].partition = numbers[i].partition == NULL ? NULL : texts[i][1];
+	}
+	report.numbers = numbers;
 	runtime_destroy(run);
 	return outcome;
 }

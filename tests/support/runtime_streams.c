@@ -8,6 +8,7 @@
 
 #include "support/runtime_world.h"
 
+#include "base/batch.h"
 #include "base/error.h"
 
 #define STREAMS 16
@@ -63,7 +64,9 @@ typedef struct world_stream {
 	flow_marker marker;
 	int has_marker;
 	uint32_t stutter, blocked;
-	flow_status fail_commit, fail_write, fail_flush;
+	flow_status fail_commit, fail_write, fail_prepare;
+	int fail_always;
+	uint64_t fail_at; /* write or prepare, counted from now on */
 	char refused[64]; /* records with this text are accepted and refused later */
 	int fail_after;
 	uint64_t commits;
@@ -588,7 +591,8 @@ struct flow_writer {
 	world_stream *stream;
 	world_writer *mine;
 	const flow_waker *waker;
-	int bytes;
+	const flow_batch *refused[SHARED], *told;
+	uint32_t refused_rows[SHARED], refused_count;
 };
 
 static flow_status
@@ -625,9 +629,10 @@ static flow_status
 may_write(flow_writer *w, flow_error *error)
 {
 	world_stream *s = w->stream;
-	if (s->fail_write < 0) {
+	if (s->fail_write < 0 && s->fail_at-- == 0) {
 		flow_status status = s->fail_write;
-		s->fail_write = 0;
+		s->fail_at = 0;
+		s->fail_write = s->fail_always ? status : FLOW_OK;
 		return error_set(error, status, "the output was told to fail");
 	}
 	if (s->blocked || (s->delivery == FLOW_DELIVERY_ONE_PHASE && w->mine->prepared))
@@ -637,6 +642,36 @@ may_write(flow_writer *w, flow_error *error)
 		w->waker->wake(w->waker->wake_context);
 		return FLOW_AGAIN;
 	}
+	return FLOW_OK;
+}
+
+/* Takes the record; that it cannot be written comes out later. */
+static int
+refuse(flow_writer *w, const flow_batch *batch, uint32_t row)
+{
+	const flow_value *value = &batch->value[row];
+	if (w->stream->refused[0] == '\0' || flow_is_null(*value) || w->refused_count == SHARED ||
+		!flow_slice_is(flow_value_slice(value), w->stream->refused))
+		return 0;
+	batches_service.retain(batch);
+	w->refused[w->refused_count] = batch;
+	w->refused_rows[w->refused_count++] = row;
+	return 1;
+}
+
+static flow_status
+failed_row(flow_writer *w, flow_failed_row *failed, flow_error *error)
+{
+	(void)error;
+	batches_service.release(w->told);
+	w->told = NULL;
+	if (w->refused_count == 0)
+		return FLOW_END;
+	w->told = w->refused[--w->refused_count];
+	failed->batch = w->told;
+	failed->row = w->refused_rows[w->refused_count];
+	failed->status = FLOW_E_LIMIT;
+	failed->reason = flow_slice_of("it is too large");
 	return FLOW_OK;
 }
 
@@ -653,6 +688,10 @@ write_rows(flow_writer *w, const flow_batch *batch, uint32_t first, uint32_t *ac
 	uint32_t taken = status == FLOW_OK ? left : status < 0 ? left / 2 : 0; /* a failure comes behind some rows */
 	for (uint32_t i = first; i < first + taken; i++) {
 		const flow_value *value = &batch->value[flow_row(batch, i)];
+		if (refuse(w, batch, flow_row(batch, i))) {
+			(*accepted)++;
+			continue;
+		}
 		text *to = direct ? &w->stream->shown : &w->mine->written;
 		if (flow_is_null(*value))
 			text_add(to, "null", 4);
@@ -679,9 +718,15 @@ prepare(flow_writer *w, uint64_t epoch, int last, flow_slice *handle, flow_error
 {
 	(void)epoch;
 	(void)last;
-	(void)error;
 	static _Thread_local uint64_t length;
+	world_stream *s = w->stream;
 	pthread_mutex_lock(&lock);
+	flow_status status = s->fail_prepare < 0 && s->fail_at-- == 0 ? s->fail_prepare : FLOW_OK;
+	if (status < 0) {
+		s->fail_prepare = FLOW_OK;
+		pthread_mutex_unlock(&lock);
+		return error_set(error, status, "the output was told to fail");
+	}
 	length = w->mine->written.size;
 	w->mine->synced = w->mine->written.size;
 	w->mine->prepared = 1;
@@ -696,6 +741,9 @@ close_writer(flow_writer *w)
 	pthread_mutex_lock(&lock);
 	w->mine->open = NULL;
 	pthread_mutex_unlock(&lock);
+	while (w->refused_count != 0)
+		batches_service.release(w->refused[--w->refused_count]);
+	batches_service.release(w->told);
 	free(w);
 }
 
@@ -858,6 +906,7 @@ static const flow_system_ops system_ops = {
 	.source_committed = source_committed,
 	.source_released = release_partition,
 	.source_numbers = add_numbers,
+	.failed_row = failed_row,
 	.source_close = close_source,
 	.writer_open = open_writer,
 	.write = write_rows,
@@ -922,6 +971,27 @@ void
 world_fail_write(const char *id, flow_status status)
 {
 	named(id)->fail_write = status;
+}
+
+void
+world_fail_later(const char *id, flow_status status, int prepare, uint64_t calls)
+{
+	world_stream *s = named(id);
+	*(prepare ? &s->fail_prepare : &s->fail_write) = status;
+	s->fail_at = calls;
+}
+
+void
+world_fail_always(const char *id, flow_status status)
+{
+	world_fail_later(id, status, 0, 0);
+	named(id)->fail_always = 1;
+}
+
+void
+world_refuse(const char *id, const char *record)
+{
+	snprintf(named(id)->refused, sizeof(named(id)->refused), "%s", record);
 }
 
 uint64_t

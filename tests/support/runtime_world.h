@@ -56,6 +56,11 @@ void world_open_output(const char *id);
 /* The next commit: answers with this status; `done` 1: after it has taken effect. */
 void world_fail_commit(const char *id, flow_status status, int done);
 void world_fail_write(const char *id, flow_status status);
+/* The write, or `prepare`, behind so many. */
+void world_fail_later(const char *id, flow_status status, int prepare, uint64_t calls);
+void world_fail_always(const char *id, flow_status status); /* each write */
+/* The record is accepted, and refused afterwards: failed_row tells. */
+void world_refuse(const char *id, const char *record);
 uint64_t world_commits(const char *id);
 
 extern const flow_component world_system;

@@ -115,7 +115,8 @@ static void
 given_a_partition_that_is_taken_away_when_it_is_released_then_another_task_goes_on_behind_it(void **state)
 {
 	(void)state;
-	static const uint32_t deliveries[] = { FLOW_DELIVERY_AT_LEAST_ONCE, FLOW_DELIVERY_RESUMABLE, FLOW_DELIVERY_ONE_PHASE };
+	static const uint32_t deliveries[] = { FLOW_DELIVERY_AT_LEAST_ONCE, FLOW_DELIVERY_RESUMABLE,
+										   FLOW_DELIVERY_ONE_PHASE };
 	for (size_t i = 0; i < FLOW_COUNT(deliveries); i++) {
 		check_move(deliveries[i], &(world_run_request){ 0 });
 		check_move(deliveries[i], &(world_run_request){ .deterministic = 1, .seed = i });
@@ -220,7 +221,8 @@ take_and_give_back(runtime *run)
 }
 
 static void
-given_a_partition_that_comes_back_before_it_was_released_when_it_is_read_on_then_its_position_does_not_go_back(void **state)
+given_a_partition_that_comes_back_before_it_was_released_when_it_is_read_on_then_its_position_does_not_go_back(
+	void **state)
 {
 	(void)state;
 	maker *m = shared(FLOW_DELIVERY_AT_LEAST_ONCE);
@@ -251,7 +253,8 @@ given_a_stop_when_it_has_drained_then_the_group_goes_on_behind_what_was_written(
 		must_stop(m, &(world_run_request){ .during = stop_when_all_is_read });
 		check_output(1);
 		world_add("in", 0, "9,9,9\n");
-		must_stop(m, &(world_run_request){ .fresh = 1, .during = stop_when_all_is_read }); /* the group knows, not the state */
+		must_stop(m, &(world_run_request){ .fresh = 1,
+										   .during = stop_when_all_is_read }); /* the group knows, not the state */
 		assert_int_equal(world_output_lines("out"), 2 * RECORDS + (world_rows_read("in") > 2 * RECORDS));
 		maker_destroy(m);
 	}
@@ -267,6 +270,36 @@ given_a_trial_when_it_runs_then_it_joins_no_group_and_commits_nothing(void **sta
 	assert_int_equal(world_run(m, &(world_run_request){ .limit = 50 }), RUN_FINISHED);
 	assert_int_equal(world_output_lines("out"), 50);
 	assert_int_equal(world_group_position("in", 0), -1);
+	maker_destroy(m);
+}
+
+static void
+stop_with_a_lag(runtime *run)
+{
+	wait_for_rows(100);
+	runtime_stop(run);
+}
+
+static void
+given_numbers_of_a_source_when_the_status_is_asked_for_then_they_are_there_by_partition(void **state)
+{
+	(void)state;
+	maker *m = shared(FLOW_DELIVERY_AT_LEAST_ONCE);
+	world_give("in", 0, 0);
+	world_take("in", 0, 1);
+	world_give("in", 1, 1);
+	world_hold_back("in", 100);
+	must_stop(m, &(world_run_request){ .deterministic = 1, .during = stop_with_a_lag });
+	const runtime_status_report *r = world_report();
+	assert_int_equal(r->input_count, 1);
+	assert_int_equal(r->inputs[0].lag, 2 * RECORDS - 100);
+	assert_int_equal(r->number_count, 3);
+	assert_null(r->numbers[0].partition);
+	assert_string_equal(r->numbers[0].name, "rebalances");
+	assert_string_equal(r->numbers[1].partition, "in/0");
+	assert_string_equal(r->numbers[2].partition, "in/1");
+	assert_string_equal(r->numbers[2].name, "lag");
+	assert_int_equal(r->numbers[1].value + r->numbers[2].value, 2 * RECORDS - 100);
 	maker_destroy(m);
 }
 
@@ -318,7 +351,8 @@ given_other_outputs_when_it_stops_at_any_point_then_no_record_is_lost(void **sta
 }
 
 static void
-given_a_transaction_that_is_lost_when_it_is_restored_then_the_group_goes_on_where_it_was_and_output_is_exact(void **state)
+given_a_transaction_that_is_lost_when_it_is_restored_then_the_group_goes_on_where_it_was_and_output_is_exact(
+	void **state)
 {
 	(void)state;
 	maker *m = shared(FLOW_DELIVERY_ONE_PHASE);
@@ -338,12 +372,15 @@ main(void)
 		TEST(given_a_blocking_source_when_a_partition_is_taken_away_then_what_was_read_ahead_is_read_by_the_next),
 		TEST(given_all_partitions_when_they_move_again_and_again_then_every_record_is_there_once),
 		TEST(given_a_batch_in_flight_when_its_partition_is_taken_then_it_is_released_only_when_the_batch_is_written),
-		TEST(given_a_partition_that_comes_back_before_it_was_released_when_it_is_read_on_then_its_position_does_not_go_back),
+		TEST(
+			given_a_partition_that_comes_back_before_it_was_released_when_it_is_read_on_then_its_position_does_not_go_back),
 		TEST(given_a_stop_when_it_has_drained_then_the_group_goes_on_behind_what_was_written),
+		TEST(given_numbers_of_a_source_when_the_status_is_asked_for_then_they_are_there_by_partition),
 		TEST(given_a_trial_when_it_runs_then_it_joins_no_group_and_commits_nothing),
 		TEST(given_a_transaction_that_takes_positions_when_it_stops_at_any_point_then_output_is_exactly_once),
 		TEST(given_other_outputs_when_it_stops_at_any_point_then_no_record_is_lost),
-		TEST(given_a_transaction_that_is_lost_when_it_is_restored_then_the_group_goes_on_where_it_was_and_output_is_exact),
+		TEST(
+			given_a_transaction_that_is_lost_when_it_is_restored_then_the_group_goes_on_where_it_was_and_output_is_exact),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
