@@ -1,55 +1,538 @@
-/* Records to a producer. */
-#include "kafka.h"
+/* Writers: rows of a batch to a producer, without copies; what comes of them is told by reports (kafka_output.h). */
+#include <stdio.h>
 
-struct flow_writer {
-	const flow_host *host;
-};
+#include "kafka_output.h"
+
+#define ROWS FLOW_BATCH_ROWS /* of one call of produce_batch */
+#define PATIENCE 100000000   /* nanoseconds of one wait: then it is looked whether the job is to end */
+#define SAY_AFTER 10000000   /* microseconds of waiting that people want to hear of */
+#define KEY_SHOWN 64
+
+static const char nothing[1];
+
+/* --- open, close -------------------------------------------------------------------------------------------------------- */
 
 flow_status
 kafka_describe_output(flow_system *system, const flow_stream_request *request, flow_stream_description *description,
 					  flow_error *error)
 {
-	(void)system;
-	(void)request;
-	(void)error;
-	description->delivery = FLOW_DELIVERY_AT_LEAST_ONCE;
-	return FLOW_OK;
+	description->delivery = FLOW_DELIVERY_ONE_PHASE;
+	description->partition_count = (int32_t)flow_option_int(request->options, "partitions", FLOW_PARTITIONS_UNKNOWN);
+	rd_kafka_conf_t *conf = kafka_client_conf(system, RD_KAFKA_PRODUCER);
+	if (conf == NULL)
+		return kafka_no_memory(system->host, error);
+	flow_status status =
+		kafka_properties_apply(system->host, flow_option_get(request->options, "producer"), conf, error);
+	rd_kafka_conf_destroy(conf);
+	if (status != FLOW_OK) {
+		system->host->errors->option(error, "producer");
+		return status;
+	}
+	if (request->offline || flow_option_bool(request->options, "create", 0))
+		return FLOW_OK;
+	char *topic = kafka_copy(system->host, request->physical_name);
+	if (topic == NULL)
+		return kafka_no_memory(system->host, error);
+	status = kafka_output_topic(system, request, topic, &description->partition_count, error);
+	system->host->release(topic);
+	return status;
+}
+
+static void
+destroy(flow_writer *writer)
+{
+	const flow_host *host = writer->host;
+	if (writer->topic != NULL)
+		rd_kafka_topic_destroy(writer->topic);
+	if (writer->topic_conf != NULL)
+		rd_kafka_topic_conf_destroy(writer->topic_conf);
+	while (writer->refused != NULL || writer->told != NULL) {
+		struct kafka_refusal *refusal = writer->told != NULL ? writer->told : writer->refused;
+		if (writer->told == NULL)
+			writer->refused = refusal->next;
+		writer->told = NULL;
+		writer->producer->batches->release(refusal->batch);
+		host->release(refusal);
+	}
+	if (writer->producer != NULL)
+		kafka_producer_close(writer->producer);
+	host->release(writer->messages);
+	host->release(writer->topic_name);
+	host->release(writer);
+}
+
+static flow_status
+prepare_topic(flow_writer *writer, const flow_stream_request *request, flow_error *error)
+{
+	int32_t partitions = 0;
+	rd_kafka_conf_t *conf = kafka_client_conf(writer->system, RD_KAFKA_PRODUCER);
+	rd_kafka_topic_conf_t *usual = conf == NULL ? NULL : rd_kafka_conf_get_default_topic_conf(conf);
+	writer->topic_conf = usual == NULL ? rd_kafka_topic_conf_new() : rd_kafka_topic_conf_dup(usual);
+	if (conf != NULL)
+		rd_kafka_conf_destroy(conf);
+	if (writer->topic_conf == NULL)
+		return kafka_no_memory(writer->host, error);
+	flow_status status = kafka_partitioner_apply(writer, request->options, error);
+	if (status == FLOW_OK)
+		status = kafka_output_topic(writer->system, request, writer->topic_name, &partitions, error);
+	if (status == FLOW_OK)
+		kafka_limits_ask(writer->system, writer->topic_name, &writer->limits);
+	return status;
+}
+
+/* The client, once it is known what all outputs take. */
+static flow_status
+connect_producer(flow_writer *writer, flow_error *error)
+{
+	struct kafka_producer *producer = writer->producer;
+	pthread_mutex_lock(&writer->system->connecting);
+	flow_status status = producer->client == NULL ? kafka_producer_connect(producer, error) : FLOW_OK;
+	if (status == FLOW_OK) {
+		pthread_mutex_lock(&producer->lock);
+		writer->next = producer->writers;
+		producer->writers = writer;
+		pthread_mutex_unlock(&producer->lock);
+	}
+	pthread_mutex_unlock(&writer->system->connecting);
+	return status;
 }
 
 flow_status
 kafka_writer_open(flow_system *system, const flow_stream_request *request, uint32_t task, uint32_t task_count,
-				  const flow_handle *recovered, const flow_waker *waker, flow_writer **writer, flow_error *error)
+				  const flow_handle *recovered, const flow_waker *waker, flow_writer **result, flow_error *error)
 {
-	(void)request;
 	(void)task;
 	(void)task_count;
 	(void)recovered;
-	(void)waker;
-	(void)writer;
-	return flow_fail(system->host, error, FLOW_E_UNSUPPORTED, "topics cannot be written yet");
+	flow_writer *writer = flow_new(system->host, sizeof(*writer));
+	if (writer == NULL)
+		return kafka_no_memory(system->host, error);
+	writer->system = system;
+	writer->host = system->host;
+	writer->waker = waker;
+	writer->refused_end = &writer->refused;
+	writer->topic_name = kafka_copy(system->host, request->physical_name);
+	writer->messages = flow_new(system->host, ROWS * sizeof(*writer->messages));
+	int transactional = request->at_least_once == 0;
+	flow_status status = writer->topic_name == NULL || writer->messages == NULL
+							 ? kafka_no_memory(system->host, error)
+							 : kafka_producer_open(system, request, transactional, &writer->producer, error);
+	if (status == FLOW_OK)
+		status = prepare_topic(writer, request, error);
+	if (status == FLOW_OK)
+		status = connect_producer(writer, error);
+	if (status != FLOW_OK)
+		destroy(writer);
+	else
+		*result = writer;
+	return status;
+}
+
+void
+kafka_writer_close(flow_writer *writer)
+{
+	struct kafka_producer *producer = writer->producer;
+	pthread_mutex_lock(&producer->lock);
+	int busy = writer->outstanding != 0;
+	pthread_mutex_unlock(&producer->lock);
+	if (busy) /* something has failed: nobody asks for what is under way any more */
+		kafka_producer_purge(producer);
+	pthread_mutex_lock(&producer->lock);
+	flow_writer **at = &producer->writers;
+	while (*at != writer)
+		at = &(*at)->next;
+	*at = writer->next;
+	pthread_mutex_unlock(&producer->lock);
+	destroy(writer);
+}
+
+/* --- records that are refused ------------------------------------------------------------------------------------------- */
+
+void
+kafka_record_name(const char *topic, int32_t partition, const void *key, size_t key_size, char *text, size_t size)
+{
+	char shown[2 * KEY_SHOWN + 8] = "";
+	const unsigned char *bytes = key;
+	size_t count = key_size < KEY_SHOWN ? key_size : KEY_SHOWN;
+	int plain = 1;
+	for (size_t i = 0; i < count; i++)
+		plain &= bytes[i] >= 0x20 && bytes[i] < 0x7f;
+	for (size_t i = 0; i < count; i++)
+		snprintf(shown + (plain ? i : 2 * i), 3, plain ? "%c" : "%02x", bytes[i]);
+	if (key_size > KEY_SHOWN)
+		strcat(shown, "...");
+	int used = partition < 0 ? snprintf(text, size, "topic '%s'", topic)
+							 : snprintf(text, size, "topic '%s' partition %d", topic, partition);
+	if (used > 0 && (size_t)used < size)
+		snprintf(text + used, size - (size_t)used, key == NULL ? ", record without key" : ", key %s%s%s",
+				 plain ? "'" : "0x", shown, plain ? "'" : "");
+}
+
+void
+kafka_writer_refuse(flow_writer *writer, const flow_batch *batch, uint32_t row, flow_status status, const char *reason)
+{
+	struct kafka_refusal *refusal = flow_new(writer->host, sizeof(*refusal));
+	if (refusal == NULL) {
+		writer->failed = FLOW_E_MEMORY;
+		snprintf(writer->why, sizeof(writer->why), "%s", reason);
+		return;
+	}
+	refusal->batch = writer->producer->batches->retain(batch);
+	refusal->row = row;
+	refusal->status = status;
+	snprintf(refusal->reason, sizeof(refusal->reason), "%s", reason);
+	*writer->refused_end = refusal;
+	writer->refused_end = &refusal->next;
+	writer->waker->wake(writer->waker->wake_context);
+}
+
+/* Before it is sent. */
+static void
+refuse_now(flow_writer *writer, const flow_batch *batch, uint32_t row, flow_status status, const char *reason)
+{
+	char name[KAFKA_ERROR_SIZE / 2], text[KAFKA_ERROR_SIZE];
+	const flow_value *key = batch->key == NULL || batch->key[row].type == FLOW_NULL ? NULL : &batch->key[row];
+	kafka_record_name(writer->topic_name, -1, key == NULL ? NULL : key->as.text, key == NULL ? 0 : key->size, name,
+					  sizeof(name));
+	snprintf(text, sizeof(text), "%s: %s", name, reason);
+	pthread_mutex_lock(&writer->producer->lock);
+	kafka_writer_refuse(writer, batch, row, status, text);
+	pthread_mutex_unlock(&writer->producer->lock);
+}
+
+flow_status
+kafka_writer_failed_row(flow_writer *writer, flow_failed_row *failed, flow_error *error)
+{
+	struct kafka_producer *producer = writer->producer;
+	(void)error;
+	pthread_mutex_lock(&producer->lock);
+	struct kafka_refusal *told = writer->told, *next = writer->refused;
+	writer->told = next;
+	if (next != NULL) {
+		writer->refused = next->next;
+		if (writer->refused == NULL)
+			writer->refused_end = &writer->refused;
+	}
+	pthread_mutex_unlock(&producer->lock);
+	if (told != NULL) {
+		producer->batches->release(told->batch);
+		writer->host->release(told);
+	}
+	if (next == NULL)
+		return FLOW_END;
+	failed->status = next->status;
+	failed->batch = next->batch;
+	failed->row = next->row;
+	failed->reason = flow_slice_of(next->reason);
+	return FLOW_OK;
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------------ */
+
+/* A batch of which rows are on their way. */
+struct sending {
+	flow_writer *writer;
+	const flow_batch *batch;
+	uint32_t slot;
+	uint32_t done; /* rows that need no report: refused, or not sent */
+	int64_t now;
+	flow_error *error;
+};
+
+static void *
+bytes_of(const flow_value *cell)
+{
+	if (cell == NULL || cell->type == FLOW_NULL)
+		return NULL;
+	return (void *)(uintptr_t)(cell->size == 0 ? nothing : cell->as.text);
+}
+
+static int32_t
+partition_of(const struct sending *s, uint32_t row)
+{
+	return s->batch->target == NULL ? RD_KAFKA_PARTITION_UA : (int32_t)s->batch->target[row];
+}
+
+static rd_kafka_headers_t *
+headers_of(const flow_headers *from)
+{
+	rd_kafka_headers_t *headers = rd_kafka_headers_new(from->count);
+	for (uint64_t i = 0; i < from->count; i++) {
+		const flow_header *h = &from->items[i];
+		rd_kafka_header_add(headers, h->name.data == NULL ? nothing : h->name.data, (ssize_t)h->name.size,
+							bytes_of(&h->value), h->value.type == FLOW_NULL ? 0 : (ssize_t)h->value.size);
+	}
+	return headers;
+}
+
+/* One record; with its time and headers. */
+static rd_kafka_resp_err_t
+send_row(const struct sending *s, uint32_t row)
+{
+	const flow_batch *batch = s->batch;
+	const flow_value *value = &batch->value[row], *key = batch->key == NULL ? NULL : &batch->key[row];
+	int64_t timestamp = batch->timestamp == NULL || batch->timestamp[row] == FLOW_NO_TIMESTAMP
+							? 0 /* the client's now */
+							: batch->timestamp[row] / 1000;
+	const flow_headers *given = batch->headers == NULL || batch->headers[row].count == 0 ? NULL : &batch->headers[row];
+	rd_kafka_t *client = s->writer->producer->client;
+	if (given == NULL)
+		return rd_kafka_producev(client, RD_KAFKA_V_RKT(s->writer->topic), RD_KAFKA_V_PARTITION(partition_of(s, row)),
+								 RD_KAFKA_V_VALUE(bytes_of(value), value->size),
+								 RD_KAFKA_V_KEY(bytes_of(key), key == NULL ? 0 : key->size),
+								 RD_KAFKA_V_TIMESTAMP(timestamp), RD_KAFKA_V_OPAQUE(kafka_opaque(s->slot, row)),
+								 RD_KAFKA_V_END);
+	rd_kafka_headers_t *headers = headers_of(given);
+	rd_kafka_resp_err_t code = rd_kafka_producev(
+		client, RD_KAFKA_V_RKT(s->writer->topic), RD_KAFKA_V_PARTITION(partition_of(s, row)),
+		RD_KAFKA_V_VALUE(bytes_of(value), value->size), RD_KAFKA_V_KEY(bytes_of(key), key == NULL ? 0 : key->size),
+		RD_KAFKA_V_TIMESTAMP(timestamp), RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_OPAQUE(kafka_opaque(s->slot, row)),
+		RD_KAFKA_V_END);
+	if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+		rd_kafka_headers_destroy(headers);
+	return code;
+}
+
+/* What producing said of a row. FLOW_OK: it is under way, or refused; FLOW_AGAIN: there is no room. */
+static flow_status
+settle_row(struct sending *s, uint32_t row, rd_kafka_resp_err_t code)
+{
+	if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
+		return FLOW_OK;
+	if (code == RD_KAFKA_RESP_ERR__QUEUE_FULL)
+		return FLOW_AGAIN;
+	char reason[KAFKA_ERROR_SIZE];
+	flow_status status = kafka_status(code);
+	if (code == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE || code == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION ||
+		code == RD_KAFKA_RESP_ERR__INVALID_ARG) {
+		snprintf(reason, sizeof(reason), "%s", rd_kafka_err2str(code));
+		if (code == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
+			snprintf(reason, sizeof(reason), "it takes %u bytes, more than the client sends (producer property "
+											 "message.max.bytes)", s->batch->value[row].size);
+		refuse_now(s->writer, s->batch, row, status, reason);
+		s->done++;
+		return FLOW_OK;
+	}
+	struct kafka_producer *producer = s->writer->producer;
+	if (producer->output == NULL)
+		return kafka_transaction_lost(producer, s->error);
+	return kafka_failed(s->writer->host, s->error, code, "topic '%s'", s->writer->topic_name);
+}
+
+/* Looks at a row before it is sent. 1: refused. */
+static int
+is_refused(struct sending *s, uint32_t row)
+{
+	char reason[KAFKA_ERROR_SIZE];
+	flow_status status = kafka_limits_check(&s->writer->limits, s->batch, row, s->now, reason);
+	if (status == FLOW_OK)
+		return 0;
+	refuse_now(s->writer, s->batch, row, status, reason);
+	s->done++;
+	return 1;
+}
+
+/* Rows with times or headers, one by one. */
+static flow_status
+send_each(struct sending *s, uint32_t first, uint32_t *accepted)
+{
+	flow_status status = FLOW_OK;
+	for (uint32_t i = first; i < s->batch->selected_count; i++) {
+		uint32_t row = flow_row(s->batch, i);
+		if (!is_refused(s, row))
+			status = settle_row(s, row, send_row(s, row));
+		if (status != FLOW_OK)
+			return status;
+		++*accepted;
+	}
+	return status;
+}
+
+static uint32_t
+fill_messages(struct sending *s, uint32_t first, uint32_t *taken)
+{
+	rd_kafka_message_t *messages = s->writer->messages;
+	uint32_t count = 0, i = first;
+	for (; i < s->batch->selected_count && count < ROWS; i++) {
+		uint32_t row = flow_row(s->batch, i);
+		const flow_value *value = &s->batch->value[row], *key = s->batch->key == NULL ? NULL : &s->batch->key[row];
+		if (is_refused(s, row))
+			continue;
+		messages[count++] = (rd_kafka_message_t){ .partition = partition_of(s, row),
+												  .payload = bytes_of(value),
+												  .len = value->size,
+												  .key = bytes_of(key),
+												  .key_len = key == NULL ? 0 : key->size,
+												  ._private = kafka_opaque(s->slot, row) };
+	}
+	*taken = i - first;
+	return count;
+}
+
+/* Rows without times and headers, many at once. What follows one that found no room is not sent either. */
+static flow_status
+send_many(struct sending *s, uint32_t first, uint32_t *accepted)
+{
+	flow_writer *writer = s->writer;
+	while (first < s->batch->selected_count) {
+		uint32_t taken, refused = s->done, count = fill_messages(s, first, &taken);
+		refused = s->done - refused;
+		int sent = rd_kafka_produce_batch(writer->topic, RD_KAFKA_PARTITION_UA,
+										  s->batch->target == NULL ? 0 : RD_KAFKA_MSG_F_PARTITION, writer->messages,
+										  (int)count);
+		flow_status status = FLOW_OK;
+		uint32_t at = 0;
+		for (; sent != (int)count && at < count && status == FLOW_OK; at++)
+			status = settle_row(s, (uint32_t)(uintptr_t)writer->messages[at]._private, writer->messages[at].err);
+		*accepted += status == FLOW_OK ? taken : refused + at - 1;
+		if (status != FLOW_OK)
+			return status;
+		first += taken;
+	}
+	return FLOW_OK;
+}
+
+static int
+has_times_or_headers(const flow_batch *batch)
+{
+	return batch->timestamp != NULL || batch->headers != NULL;
+}
+
+static flow_status
+make_topic(flow_writer *writer, flow_error *error)
+{
+	struct kafka_producer *producer = writer->producer;
+	if (writer->topic != NULL && writer->generation == producer->generation)
+		return FLOW_OK;
+	writer->topic = rd_kafka_topic_new(producer->client, writer->topic_name, rd_kafka_topic_conf_dup(writer->topic_conf));
+	writer->generation = producer->generation;
+	return writer->topic != NULL ? FLOW_OK
+								 : kafka_failed(writer->host, error, rd_kafka_last_error(), "topic '%s'", writer->topic_name);
+}
+
+/* May the writer go on, and with which slot. Under the lock. */
+static flow_status
+begin(flow_writer *writer, const flow_batch *batch, uint32_t records, uint32_t *slot, flow_error *error)
+{
+	struct kafka_producer *producer = writer->producer;
+	*slot = KAFKA_NO_SLOT;
+	if (writer->failed != FLOW_OK)
+		return flow_fail(writer->host, error, writer->failed, "%s", writer->why);
+	flow_status status = FLOW_OK;
+	if (producer->output == NULL && !writer->prepared)
+		status = kafka_transaction_enter(producer, error);
+	if (status == FLOW_OK && !writer->prepared)
+		status = make_topic(writer, error);
+	if (status == FLOW_OK && !writer->prepared)
+		*slot = kafka_slot_take(producer, writer, batch, records);
+	if (status == FLOW_OK && *slot == KAFKA_NO_SLOT) {
+		writer->waiting = 1;
+		atomic_store(&producer->waiting, 1);
+		return FLOW_AGAIN;
+	}
+	return status;
 }
 
 flow_status
 kafka_writer_write(flow_writer *writer, const flow_batch *batch, uint32_t first, uint32_t *accepted,
 				   flow_status *statuses, flow_error *error)
 {
-	(void)batch;
-	(void)first;
-	(void)statuses;
+	struct kafka_producer *producer = writer->producer;
+	uint32_t records = batch->selected_count - first;
+	struct sending s = { .writer = writer, .batch = batch, .now = writer->host->now(), .error = error };
+	(void)statuses; /* failed_row tells more */
 	*accepted = 0;
-	return flow_fail(writer->host, error, FLOW_E_UNSUPPORTED, "topics cannot be written yet");
+	pthread_mutex_lock(&producer->lock);
+	flow_status status = begin(writer, batch, records, &s.slot, error);
+	pthread_mutex_unlock(&producer->lock);
+	if (status == FLOW_E_CONFLICT)
+		return kafka_transaction_lost(producer, error);
+	if (status != FLOW_OK)
+		return status;
+	status = has_times_or_headers(batch) ? send_each(&s, first, accepted) : send_many(&s, first, accepted);
+	if (status == FLOW_AGAIN) {
+		/* It is noted before it is looked again: reports may have made room meanwhile, and wake only those that wait. */
+		pthread_mutex_lock(&producer->lock);
+		writer->waiting = 1;
+		atomic_store(&producer->waiting, 1);
+		pthread_mutex_unlock(&producer->lock);
+		if (rd_kafka_outq_len(producer->client) == 0)
+			writer->waker->wake(writer->waker->wake_context);
+	}
+	kafka_slot_done(producer, s.slot, records - *accepted + s.done + 1);
+	return status;
+}
+
+/* --- waiting for reports ------------------------------------------------------------------------------------------------ */
+
+static void
+wait_a_little(struct kafka_producer *producer)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += PATIENCE;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_cond_timedwait(&producer->changed, &producer->lock, &until);
+}
+
+static void
+say_waiting(const flow_writer *writer, int64_t since, int64_t *said)
+{
+	int64_t now = writer->host->monotonic();
+	if (now - *said < SAY_AFTER)
+		return;
+	*said = now;
+	flow_say(writer->host, FLOW_LOG_WARN, writer->system->name,
+			 "topic '%s': records wait for %lld s for an answer of the brokers; flowd goes on when they are back",
+			 writer->topic_name, (long long)(now - since) / 1000000);
+}
+
+/* Until every record of this writer has its report. */
+static flow_status
+await_reports(flow_writer *writer, flow_error *error)
+{
+	struct kafka_producer *producer = writer->producer;
+	const flow_host *host = writer->host;
+	int64_t since = host->monotonic(), said = since;
+	int cancelled = 0;
+	flow_status lost = FLOW_OK;
+	pthread_mutex_lock(&producer->lock);
+	while (writer->outstanding != 0 && !cancelled && (lost = producer->transaction.lost) == FLOW_OK) {
+		wait_a_little(producer);
+		cancelled = host->cancelled();
+		say_waiting(writer, since, &said);
+	}
+	flow_status status = writer->failed;
+	if (lost == FLOW_OK)
+		lost = producer->transaction.lost;
+	if (status != FLOW_OK)
+		flow_fail(host, error, status, "%s", writer->why);
+	pthread_mutex_unlock(&producer->lock);
+	if (status != FLOW_OK)
+		return status;
+	if (lost != FLOW_OK)
+		return kafka_transaction_lost(producer, error);
+	return cancelled ? flow_fail(host, error, FLOW_E_CANCELLED, "topic '%s': ended before all records were written",
+								 writer->topic_name)
+					 : FLOW_OK;
 }
 
 flow_status
 kafka_writer_flush(flow_writer *writer, flow_error *error)
 {
-	(void)writer;
-	(void)error;
-	return FLOW_OK;
+	return await_reports(writer, error);
 }
 
-void
-kafka_writer_close(flow_writer *writer)
+flow_status
+kafka_writer_prepare(flow_writer *writer, uint64_t epoch, int last, flow_slice *handle, flow_error *error)
 {
-	(void)writer;
+	(void)epoch;
+	(void)last;
+	*handle = flow_slice_make(nothing, 0); /* the transaction is all there is to know */
+	flow_status status = await_reports(writer, error);
+	pthread_mutex_lock(&writer->producer->lock);
+	writer->prepared = status == FLOW_OK;
+	pthread_mutex_unlock(&writer->producer->lock);
+	return status;
 }

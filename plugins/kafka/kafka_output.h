@@ -1,0 +1,192 @@
+/*
+ * kafka_output.h - what the parts of the sink share: producers, writers, transactions.
+ *
+ * A producer is one handle of librdkafka with one thread that takes delivery reports. Outputs whose records are visible at once have
+ * one each; all outputs that commit by a transaction share one, so that they commit together.
+ *
+ * Memory. Values are not copied: a batch is retained in a slot until the last of its records was delivered. A record's opaque is the
+ * slot's number and its row, so that nothing is allocated for a record. Reports of one slot come in runs, and are counted as runs.
+ * Threads. write, flush, prepare: the task's; committer: the control thread; reports: the producer's own thread. Everything that they
+ * share stands under the producer's lock, which is taken a few times for a batch and never for a record.
+ */
+#ifndef KAFKA_OUTPUT_H
+#define KAFKA_OUTPUT_H
+
+#include <stdatomic.h>
+
+#include "kafka.h"
+
+#define KAFKA_SLOT_CHUNK 64u   /* slots that are made at once */
+#define KAFKA_SLOT_CHUNKS 256u /* batches under way: 16,384 at most */
+#define KAFKA_NO_SLOT UINT32_MAX
+
+/* A batch under way. */
+struct kafka_slot {
+	const flow_batch *batch;
+	flow_writer *writer;
+	atomic_uint pending; /* records without a report, and one while write is still at it */
+	uint32_t next;       /* of the free ones */
+};
+
+/* A record that was refused: where it stands, and why. */
+struct kafka_refusal {
+	struct kafka_refusal *next;
+	const flow_batch *batch; /* retained */
+	uint32_t row;
+	flow_status status;
+	char reason[KAFKA_ERROR_SIZE];
+};
+
+/* A transaction, of a producer that has them. */
+struct kafka_transaction {
+	char *id;               /* transactional.id */
+	char *marker_group;     /* where markers are committed */
+	char *process_group;    /* where it is written who runs */
+	char process[33];       /* this one, in hex */
+	int initialised;        /* earlier ones are fenced */
+	int claimed;            /* this process has said that it runs */
+	int open;               /* begun */
+	int committing;         /* the commit was asked for; its outcome is not known yet */
+	int64_t began;          /* monotonic */
+	flow_status lost;       /* FLOW_OK, or why it cannot commit any more: FLOW_E_CONFLICT, FLOW_E_FENCED, or of a record */
+	char why[KAFKA_ERROR_SIZE];
+	flow_committer *committers; /* list */
+};
+
+struct kafka_producer {
+	struct kafka_owner owner; /* first: rd_kafka_opaque */
+	flow_system *system;
+	const flow_host *host;
+	const flow_batches *batches;
+	struct kafka_producer *next; /* of the system's */
+	char *output;                /* NULL: that of all outputs with transactions */
+	uint32_t users;
+	const flow_option_value *properties; /* of its output, or NULL */
+	rd_kafka_t *client;                  /* NULL: none yet */
+	uint32_t generation;                 /* of the client: writers make their topic anew when it changes */
+	pthread_t thread;
+	atomic_int closing;
+	pthread_mutex_t lock; /* of all below */
+	pthread_cond_t changed;
+	struct kafka_slot *chunks[KAFKA_SLOT_CHUNKS];
+	uint32_t chunk_count, free_slot;
+	flow_writer *writers; /* list */
+	atomic_int waiting;   /* some writer waits for room */
+	uint32_t run_slot, run_count; /* reports that are not counted yet; of the thread alone */
+	struct kafka_transaction transaction;
+};
+
+/* What a topic takes, as the broker says. */
+struct kafka_limits {
+	int64_t message_bytes; /* of a batch of records; INT64_MAX: not known */
+	int64_t before, after; /* milliseconds that a timestamp may be away from now; INT64_MAX: any */
+	int keyed;             /* compacted: each record needs a key */
+	int created;           /* 0: timestamps are the broker's own, and not looked at */
+};
+
+struct flow_writer {
+	flow_system *system;
+	const flow_host *host;
+	struct kafka_producer *producer;
+	flow_writer *next; /* of the producer's */
+	const flow_waker *waker;
+	char *topic_name;
+	rd_kafka_topic_conf_t *topic_conf;
+	rd_kafka_topic_t *topic;
+	uint32_t generation; /* of the client that `topic` is of */
+	int with_partitions; /* round robin */
+	struct kafka_limits limits;
+	rd_kafka_message_t *messages; /* room for produce_batch */
+	atomic_uint round;            /* partitions by turns */
+	/* Under the producer's lock. */
+	uint32_t outstanding; /* slots */
+	int prepared;         /* nothing may be written until the transaction has ended */
+	int waiting;          /* said AGAIN */
+	struct kafka_refusal *refused, **refused_end;
+	struct kafka_refusal *told; /* by the last failed_row */
+	flow_status failed;         /* FLOW_OK, or why nothing more can be written */
+	char why[KAFKA_ERROR_SIZE];
+};
+
+struct flow_committer {
+	flow_system *system;
+	const flow_host *host;
+	struct kafka_producer *producer;
+	flow_committer *next; /* of the producer's */
+	char *topic;
+	char *marker; /* what the last last_marker gave */
+};
+
+/* kafka_producer.c ----------------------------------------------------------------------------------------------------- */
+
+/* The producer of an output, or that of all outputs with transactions; made if need be. One kafka_producer_close each. */
+flow_status kafka_producer_open(flow_system *system, const flow_stream_request *request, int transactional,
+								struct kafka_producer **producer, flow_error *error);
+void kafka_producer_close(struct kafka_producer *producer);
+/* Makes the client, or makes it anew; nobody writes meanwhile. */
+flow_status kafka_producer_connect(struct kafka_producer *producer, flow_error *error);
+/* Ends the client: what is under way is dropped, its batches are released. */
+void kafka_producer_disconnect(struct kafka_producer *producer);
+/* Drops what is under way; waits until its batches are released. */
+void kafka_producer_purge(struct kafka_producer *producer);
+/* A slot with `records` + 1 pending; KAFKA_NO_SLOT: none is free. Under the lock. */
+uint32_t kafka_slot_take(struct kafka_producer *producer, flow_writer *writer, const flow_batch *batch,
+						 uint32_t records);
+/* `count` of its records are done, or were not sent at all. */
+void kafka_slot_done(struct kafka_producer *producer, uint32_t slot, uint32_t count);
+
+static inline void *
+kafka_opaque(uint32_t slot, uint32_t row)
+{
+	_Static_assert(sizeof(void *) == 8, "a slot's number and a row stand in one pointer");
+	return (void *)(((uintptr_t)slot << 32) | row);
+}
+
+/* kafka_writer.c ------------------------------------------------------------------------------------------------------- */
+
+/* Notes a record that the topic does not take. Under the producer's lock. `reason` is copied. */
+void kafka_writer_refuse(flow_writer *writer, const flow_batch *batch, uint32_t row, flow_status status,
+						 const char *reason);
+/* The record of a report, for people: "topic 'a' [3], key 'k'". */
+void kafka_record_name(const char *topic, int32_t partition, const void *key, size_t key_size, char *text, size_t size);
+flow_status kafka_writer_prepare(flow_writer *writer, uint64_t epoch, int last, flow_slice *handle, flow_error *error);
+flow_status kafka_writer_failed_row(flow_writer *writer, flow_failed_row *failed, flow_error *error);
+
+/* kafka_limits.c ------------------------------------------------------------------------------------------------------- */
+
+/* The topic, made if that is asked for; what it takes. FLOW_E_NOT_FOUND: it is not there. [any] */
+flow_status kafka_output_topic(flow_system *system, const flow_stream_request *request, const char *topic,
+							   int32_t *partitions, flow_error *error);
+/* Asked from the broker; where it does not say, everything is taken. */
+void kafka_limits_ask(flow_system *system, const char *topic, struct kafka_limits *limits);
+/* FLOW_OK, or why the topic would refuse this record; `reason` is filled. */
+flow_status kafka_limits_check(const struct kafka_limits *limits, const flow_batch *batch, uint32_t row, int64_t now,
+							   char reason[KAFKA_ERROR_SIZE]);
+
+/* kafka_transaction.c -------------------------------------------------------------------------------------------------- */
+
+/* Begins one if none is open. Under the lock. FLOW_E_CONFLICT: it is lost; FLOW_E_FENCED. */
+flow_status kafka_transaction_enter(struct kafka_producer *producer, flow_error *error);
+/* A report says that a record of it was not written. Under the lock. */
+void kafka_transaction_spoil(struct kafka_producer *producer, flow_status status, const char *why);
+/* After something failed: whether a newer process runs, or the transaction is merely lost. Not under the lock. */
+flow_status kafka_transaction_lost(struct kafka_producer *producer, flow_error *error);
+
+/* kafka_committer.c ---------------------------------------------------------------------------------------------------- */
+
+flow_status kafka_committer_open(flow_system *system, const flow_stream_request *request, flow_committer **committer,
+								 flow_error *error);
+flow_status kafka_committer_commit(flow_committer *committer, const flow_handle *const *handles, uint64_t count,
+								   const flow_marker *marker, int last, flow_error *error);
+flow_status kafka_committer_abort(flow_committer *committer, const flow_handle *const *keep, uint64_t count,
+								  flow_error *error);
+flow_status kafka_committer_last_marker(flow_committer *committer, const flow_marker *expected, flow_marker *last,
+										int *found, flow_error *error);
+void kafka_committer_close(flow_committer *committer);
+
+/* kafka_partitioner.c -------------------------------------------------------------------------------------------------- */
+
+/* Puts the output's partitioner into a topic's configuration. */
+flow_status kafka_partitioner_apply(flow_writer *writer, const flow_options *options, flow_error *error);
+
+#endif
