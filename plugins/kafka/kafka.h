@@ -12,9 +12,13 @@
  * kafka_source.c          a source's life: opened, given partitions, positions
  * kafka_read.c            messages into batches
  * kafka_group.c           partitions from a consumer group
- * kafka_writer.c          records to a producer
- * kafka_committer.c       transactions
+ * kafka_output.h          the sink, and all below:
+ * kafka_producer.c        producers: clients, delivery reports, batches under way
+ * kafka_writer.c          rows to a producer
+ * kafka_limits.c          topics of outputs: made, and what they take
  * kafka_partitioner.c     the partition of a record
+ * kafka_transaction.c     the transaction of a process: begun, lost, fenced, taken over
+ * kafka_committer.c       it is committed, with marker and positions
  *
  * Threads: a system's template configurations never change after open, and a copy of one is taken by whoever makes a handle. Handles
  * of librdkafka are safe to use from any thread. What else is shared says under which lock.
@@ -31,6 +35,7 @@
 
 #define KAFKA_ERROR_SIZE 512 /* librdkafka's error texts */
 
+struct kafka_producer;
 struct kafka_topics;
 struct kafka_watch;
 
@@ -63,6 +68,12 @@ struct flow_system {
 	struct kafka_topics *topics;    /* list of the inputs that are open */
 	struct kafka_watch *watch;      /* the thread; NULL: not running */
 	flow_source *sources;           /* list of the sources that are open */
+	/* Outputs (kafka_output.h). */
+	uint64_t send_threshold_bytes;                 /* bytes that wait to be sent, of one producer */
+	int64_t transaction_timeout;                   /* microseconds */
+	struct kafka_producer *producers;              /* list */
+	int64_t record_bytes_most, record_bytes_least; /* what topics of outputs take: the largest and the smallest */
+	pthread_mutex_t connecting;                    /* held while a producer's client is made */
 };
 
 /* kafka_options.c, kafka_output_options.c ---------------------------------------------------------------------------- */
@@ -177,7 +188,7 @@ rd_kafka_consumer_group_metadata_t *kafka_source_group(flow_source *source);
 flow_status kafka_position_add(flow_source *source, const flow_position *position,
 							   rd_kafka_topic_partition_list_t *list, flow_error *error);
 
-/* kafka_writer.c, kafka_committer.c, kafka_partitioner.c ---------------------------------------------------------------- */
+/* The sink: kafka_output.h has the rest ----------------------------------------------------------------------------------- */
 
 flow_status kafka_writer_open(flow_system *system, const flow_stream_request *request, uint32_t task,
 							  uint32_t task_count, const flow_handle *recovered, const flow_waker *waker,
@@ -185,9 +196,20 @@ flow_status kafka_writer_open(flow_system *system, const flow_stream_request *re
 flow_status kafka_writer_write(flow_writer *writer, const flow_batch *batch, uint32_t first, uint32_t *accepted,
 							   flow_status *statuses, flow_error *error);
 flow_status kafka_writer_flush(flow_writer *writer, flow_error *error);
+flow_status kafka_writer_prepare(flow_writer *writer, uint64_t epoch, int last, flow_slice *handle, flow_error *error);
+flow_status kafka_writer_failed_row(flow_writer *writer, flow_failed_row *failed, flow_error *error);
 void kafka_writer_close(flow_writer *writer);
 /* What an output's delivery is, and other things that the planner must know of it. */
 flow_status kafka_describe_output(flow_system *system, const flow_stream_request *request,
 								  flow_stream_description *description, flow_error *error);
+flow_status kafka_committer_open(flow_system *system, const flow_stream_request *request, flow_committer **committer,
+								 flow_error *error);
+flow_status kafka_committer_commit(flow_committer *committer, const flow_handle *const *handles, uint64_t count,
+								   const flow_marker *marker, int last, flow_error *error);
+flow_status kafka_committer_abort(flow_committer *committer, const flow_handle *const *keep, uint64_t count,
+								  flow_error *error);
+flow_status kafka_committer_last_marker(flow_committer *committer, const flow_marker *expected, flow_marker *last,
+										int *found, flow_error *error);
+void kafka_committer_close(flow_committer *committer);
 
 #endif

@@ -20,7 +20,8 @@ destroy(flow_committer *committer)
 }
 
 flow_status
-kafka_committer_open(flow_system *system, const flow_stream_request *request, flow_committer **result, flow_error *error)
+kafka_committer_open(flow_system *system, const flow_stream_request *request, flow_committer **result,
+					 flow_error *error)
 {
 	int32_t partitions;
 	struct kafka_limits limits;
@@ -157,6 +158,34 @@ kafka_committer_last_marker(flow_committer *committer, const flow_marker *expect
 	return status;
 }
 
+/* Until inputs are read by group. */
+__attribute__((weak)) flow_source *
+kafka_source_find(flow_system *system, flow_slice stream, uint32_t task)
+{
+	(void)system;
+	(void)stream;
+	(void)task;
+	return NULL;
+}
+
+__attribute__((weak)) rd_kafka_consumer_group_metadata_t *
+kafka_source_group(flow_source *source)
+{
+	(void)source;
+	return NULL;
+}
+
+__attribute__((weak)) flow_status
+kafka_position_add(flow_source *source, const flow_position *position, rd_kafka_topic_partition_list_t *list,
+				   flow_error *error)
+{
+	(void)source;
+	(void)position;
+	(void)list;
+	(void)error;
+	return FLOW_E_UNSUPPORTED;
+}
+
 /* --- commit, abort ------------------------------------------------------------------------------------------------------ */
 
 /* Positions of one input go with the membership of the source that reads it. */
@@ -227,8 +256,7 @@ complete(struct kafka_producer *producer, const flow_marker *marker, flow_error 
 	print_marker(marker, text);
 	rd_kafka_error_t *cause =
 		kafka_transaction_note(producer, t->marker_group, (int64_t)(marker->epoch & INT64_MAX), text);
-	return cause == NULL ? FLOW_OK
-						 : kafka_transaction_failed(producer, cause, "the marker cannot be committed", error);
+	return cause == NULL ? FLOW_OK : kafka_transaction_failed(producer, cause, "the marker cannot be committed", error);
 }
 
 flow_status

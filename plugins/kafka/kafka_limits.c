@@ -121,7 +121,8 @@ size_of(const flow_batch *batch, uint32_t row)
 	if (batch->key != NULL)
 		size += batch->key[row].size;
 	for (uint64_t i = 0; batch->headers != NULL && i < batch->headers[row].count; i++)
-		size += HEADER_FIXED + (int64_t)batch->headers[row].items[i].name.size + batch->headers[row].items[i].value.size;
+		size +=
+			HEADER_FIXED + (int64_t)batch->headers[row].items[i].name.size + batch->headers[row].items[i].value.size;
 	return size + size / 256;
 }
 
@@ -129,8 +130,8 @@ static flow_status
 check_timestamp(const struct kafka_limits *limits, int64_t timestamp, int64_t now, char reason[KAFKA_ERROR_SIZE])
 {
 	int64_t distance = timestamp / 1000 - now / 1000;
-	if (timestamp < 1000) {
-		snprintf(reason, KAFKA_ERROR_SIZE, "its time (%lld microseconds) is not after 1970-01-01, and Kafka has none before",
+	if (timestamp < 0) {
+		snprintf(reason, KAFKA_ERROR_SIZE, "its time (%lld microseconds) is before 1970, where Kafka has none",
 				 (long long)timestamp);
 		return FLOW_E_RANGE;
 	}
@@ -150,12 +151,13 @@ kafka_limits_check(const struct kafka_limits *limits, const flow_batch *batch, u
 	int64_t size = limits->message_bytes == INT64_MAX ? 0 : size_of(batch, row);
 	if (size > limits->message_bytes) {
 		snprintf(reason, KAFKA_ERROR_SIZE,
-				 "it takes %lld bytes, and the topic takes %lld at most (max.message.bytes of the topic)", (long long)size,
-				 (long long)limits->message_bytes);
+				 "it takes %lld bytes, and the topic takes %lld at most (max.message.bytes of the topic)",
+				 (long long)size, (long long)limits->message_bytes);
 		return FLOW_E_LIMIT;
 	}
 	if (limits->keyed && (batch->key == NULL || batch->key[row].type == FLOW_NULL)) {
-		snprintf(reason, KAFKA_ERROR_SIZE, "it has no key, and the topic is compacted (cleanup.policy): each needs one");
+		snprintf(reason, KAFKA_ERROR_SIZE,
+				 "it has no key, and the topic is compacted (cleanup.policy): each needs one");
 		return FLOW_E_NULL_KEY;
 	}
 	if (batch->timestamp != NULL && batch->timestamp[row] != FLOW_NO_TIMESTAMP)

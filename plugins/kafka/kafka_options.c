@@ -90,16 +90,34 @@ OPTION(fetch_threshold, .type = FLOW_OPTION_INT, .name = "fetch_threshold", .min
 OPTION(fetch_threshold_bytes, .type = FLOW_OPTION_SIZE, .name = "fetch_threshold_bytes", .default_text = "64MiB",
 	   .minimum = "1MiB", .maximum = "64GiB",
 	   .doc = "Most bytes of records that wait in this process, over all inputs of the system.");
+OPTION(send_threshold_bytes, .type = FLOW_OPTION_SIZE, .name = "send_threshold_bytes", .default_text = "32MiB",
+	   .minimum = "1MiB", .maximum = "2047GiB",
+	   .doc = "Most bytes of records of an output that wait to be sent; then the job waits.");
+OPTION(transaction_timeout, .type = FLOW_OPTION_DURATION, .name = "transaction_timeout", .default_text = "1m",
+	   .minimum = "1s", .maximum = "1d",
+	   .doc = "Patience of brokers with a transaction: one that is open for longer is lost, and the job goes back to "
+			  "its last "
+			  "checkpoint. Longer than checkpoint_interval; brokers allow transaction.max.timeout.ms (15 minutes).");
 OPTION(discovery_interval, .type = FLOW_OPTION_DURATION, .name = "discovery_interval", .default_text = "30s",
 	   .minimum = "100ms", .maximum = "1d", .doc = "How soon topics and partitions that appear are found.");
 OPTION(request_timeout, .type = FLOW_OPTION_DURATION, .name = "request_timeout", .default_text = "10s",
 	   .minimum = "100ms", .maximum = "10m",
 	   .doc = "Patience with brokers that are asked something while planning and at start.");
 static const flow_option *const system_list[] = {
-	&bootstrap_servers,  &client_id,       &security,
-	&consumer,           &producer,        &compression,
-	&idempotence,        &fetch_threshold, &fetch_threshold_bytes,
-	&discovery_interval, &request_timeout, NULL,
+	&bootstrap_servers,
+	&client_id,
+	&security,
+	&consumer,
+	&producer,
+	&compression,
+	&idempotence,
+	&fetch_threshold,
+	&fetch_threshold_bytes,
+	&discovery_interval,
+	&request_timeout,
+	&send_threshold_bytes,
+	&transaction_timeout,
+	NULL,
 };
 const flow_option_set kafka_system_options = {
 	.struct_size = FLOW_SIZEOF(flow_option_set),

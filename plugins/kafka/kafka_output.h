@@ -39,16 +39,16 @@ struct kafka_refusal {
 
 /* A transaction, of a producer that has them. */
 struct kafka_transaction {
-	char *id;               /* transactional.id */
-	char *marker_group;     /* where markers are committed */
-	char *process_group;    /* where it is written who runs */
-	char process[33];       /* this one, in hex */
-	int initialised;        /* earlier ones are fenced */
-	int claimed;            /* this process has said that it runs */
-	int open;               /* begun */
-	int committing;         /* the commit was asked for; its outcome is not known yet */
-	int64_t began;          /* monotonic */
-	flow_status lost;       /* FLOW_OK, or why it cannot commit any more: FLOW_E_CONFLICT, FLOW_E_FENCED, or of a record */
+	char *id;            /* transactional.id */
+	char *marker_group;  /* where markers are committed */
+	char *process_group; /* where it is written who runs */
+	char process[33];    /* this one, in hex */
+	int initialised;     /* earlier ones are fenced */
+	int claimed;         /* this process has said that it runs */
+	int open;            /* begun */
+	int committing;      /* the commit was asked for; its outcome is not known yet */
+	int64_t began;       /* monotonic */
+	flow_status lost;    /* FLOW_OK, or why it cannot commit any more: FLOW_E_CONFLICT, FLOW_E_FENCED, or of a record */
 	char why[KAFKA_ERROR_SIZE];
 	flow_committer *committers; /* list */
 };
@@ -70,8 +70,8 @@ struct kafka_producer {
 	pthread_cond_t changed;
 	struct kafka_slot *chunks[KAFKA_SLOT_CHUNKS];
 	uint32_t chunk_count, free_slot;
-	flow_writer *writers; /* list */
-	atomic_int waiting;   /* some writer waits for room */
+	flow_writer *writers;         /* list */
+	atomic_int waiting;           /* some writer waits for room */
 	uint32_t run_slot, run_count; /* reports that are not counted yet; of the thread alone */
 	struct kafka_transaction transaction;
 };
@@ -113,8 +113,8 @@ struct flow_committer {
 	const flow_host *host;
 	struct kafka_producer *producer;
 	flow_committer *next; /* of the producer's */
+	char *stream;
 	char *topic;
-	char *marker; /* what the last last_marker gave */
 };
 
 /* kafka_producer.c ----------------------------------------------------------------------------------------------------- */
@@ -149,8 +149,6 @@ void kafka_writer_refuse(flow_writer *writer, const flow_batch *batch, uint32_t 
 						 const char *reason);
 /* The record of a report, for people: "topic 'a' [3], key 'k'". */
 void kafka_record_name(const char *topic, int32_t partition, const void *key, size_t key_size, char *text, size_t size);
-flow_status kafka_writer_prepare(flow_writer *writer, uint64_t epoch, int last, flow_slice *handle, flow_error *error);
-flow_status kafka_writer_failed_row(flow_writer *writer, flow_failed_row *failed, flow_error *error);
 
 /* kafka_limits.c ------------------------------------------------------------------------------------------------------- */
 
@@ -172,17 +170,24 @@ void kafka_transaction_spoil(struct kafka_producer *producer, flow_status status
 /* After something failed: whether a newer process runs, or the transaction is merely lost. Not under the lock. */
 flow_status kafka_transaction_lost(struct kafka_producer *producer, flow_error *error);
 
+/* Writes down who runs, or what was committed, in the transaction that is open; NULL: done. */
+rd_kafka_error_t *kafka_transaction_note(struct kafka_producer *producer, const char *group, int64_t offset,
+										 const char *text);
+/* What a group has committed for the topics of all outputs; freed by the caller. */
+flow_status kafka_transaction_read(struct kafka_producer *producer, const char *group,
+								   rd_kafka_topic_partition_list_t **found, flow_error *error);
+/* What a call about the transaction said; frees `cause`. */
+flow_status kafka_transaction_failed(struct kafka_producer *producer, rd_kafka_error_t *cause, const char *what,
+									 flow_error *error);
+/* It has ended: writers may go on. */
+void kafka_transaction_reset(struct kafka_producer *producer);
+/* After this no earlier transaction can commit, and this process is the one that runs. */
+flow_status kafka_transaction_fence(struct kafka_producer *producer, flow_error *error);
+
 /* kafka_committer.c ---------------------------------------------------------------------------------------------------- */
 
-flow_status kafka_committer_open(flow_system *system, const flow_stream_request *request, flow_committer **committer,
-								 flow_error *error);
-flow_status kafka_committer_commit(flow_committer *committer, const flow_handle *const *handles, uint64_t count,
-								   const flow_marker *marker, int last, flow_error *error);
-flow_status kafka_committer_abort(flow_committer *committer, const flow_handle *const *keep, uint64_t count,
-								  flow_error *error);
-flow_status kafka_committer_last_marker(flow_committer *committer, const flow_marker *expected, flow_marker *last,
-										int *found, flow_error *error);
-void kafka_committer_close(flow_committer *committer);
+/* Whether a committer is open for this stream: then its writers write into the transaction. */
+int kafka_committer_has(flow_system *system, flow_slice stream);
 
 /* kafka_partitioner.c -------------------------------------------------------------------------------------------------- */
 

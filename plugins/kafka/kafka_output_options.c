@@ -20,17 +20,20 @@ OPTION(output_create, .type = FLOW_OPTION_BOOL, .name = "create", .default_text 
 OPTION(output_partitions, .type = FLOW_OPTION_INT, .name = "partitions", .minimum = "1", .condition = "create=true",
 	   .doc = "Partitions of a topic that is made. Absent: as the brokers have it.");
 OPTION(output_replication, .type = FLOW_OPTION_INT, .name = "replication", .minimum = "1", .maximum = "32767",
-	   .condition = "create=true", .doc = "Copies of each partition of a topic that is made. Absent: as the brokers have it.");
+	   .condition = "create=true",
+	   .doc = "Copies of each partition of a topic that is made. Absent: as the brokers have it.");
 OPTION(output_config, .type = FLOW_OPTION_MAP, .element = FLOW_OPTION_ANY, .name = "config", .condition = "create=true",
 	   .example = "{ cleanup = { policy = \"compact\"; }; }",
 	   .doc = "Settings of a topic that is made; brokers check them.");
-OPTION(output_producer, .type = FLOW_OPTION_MAP, .element = FLOW_OPTION_ANY, .name = "producer",
-	   .example = "{ linger = { ms = 50; }; }",
-	   .doc = "Properties of librdkafka for this output, over those of the system. Only with delivery = \"at_least_once\": "
-			  "outputs that commit by a transaction share a client.");
-static const flow_option *const output_list[] = { &output_partitioner, &output_create,   &output_partitions,
-												  &output_replication, &output_config, &output_producer,
-												  NULL };
+OPTION(
+	output_producer, .type = FLOW_OPTION_MAP, .element = FLOW_OPTION_ANY, .name = "producer",
+	.example = "{ linger = { ms = 50; }; }",
+	.doc =
+		"Properties of librdkafka for this output, over those of the system. Only with delivery = \"at_least_once\": "
+		"outputs that commit by a transaction share a client.");
+static const flow_option *const output_list[] = {
+	&output_partitioner, &output_create, &output_partitions, &output_replication, &output_config, &output_producer, NULL
+};
 const flow_option_set kafka_output_options = {
 	.struct_size = FLOW_SIZEOF(flow_option_set),
 	.scope = "output",

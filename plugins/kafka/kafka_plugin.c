@@ -25,7 +25,14 @@ static const flow_system_ops system_ops = {
 	.writer_open = kafka_writer_open,
 	.write = kafka_writer_write,
 	.flush = kafka_writer_flush,
+	.prepare = kafka_writer_prepare,
 	.writer_close = kafka_writer_close,
+	.committer_open = kafka_committer_open,
+	.commit = kafka_committer_commit,
+	.abort = kafka_committer_abort,
+	.last_marker = kafka_committer_last_marker,
+	.committer_close = kafka_committer_close,
+	.failed_row = kafka_writer_failed_row,
 };
 
 static const flow_component system_component = {

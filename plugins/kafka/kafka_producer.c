@@ -6,7 +6,8 @@
 
 #include "kafka_output.h"
 
-#define POLL 100 /* milliseconds */
+#define POLL 100           /* milliseconds */
+#define SAY_AFTER 10000000 /* microseconds */
 #define QUEUE_RECORDS "1000000"
 #define BATCH_BYTES 1000000 /* librdkafka's default of batch.size and message.max.bytes */
 #define BATCH_OVERHEAD 512
@@ -105,7 +106,10 @@ report_failed(struct kafka_producer *producer, const rd_kafka_message_t *message
 					  sizeof(name));
 	snprintf(why, sizeof(why), "%s: %s", name, rd_kafka_err2str(message->err));
 	flow_status status = kafka_status(message->err);
-	status = status >= 0 || (status == FLOW_E_FAILED && is_of_record(message->err)) ? FLOW_E_RANGE : status;
+	if (is_of_record(message->err))
+		status = status == FLOW_E_FAILED ? FLOW_E_RANGE : status;
+	else if (status == FLOW_E_TIMEOUT || status == FLOW_E_UNAVAILABLE)
+		status = FLOW_E_FAILED; /* librdkafka has tried again already, as often as it is allowed to */
 	pthread_mutex_lock(&producer->lock);
 	if (producer->output == NULL)
 		kafka_transaction_spoil(producer, is_of_record(message->err) ? status : FLOW_E_CONFLICT, why);
@@ -149,15 +153,35 @@ wake_waiting(struct kafka_producer *producer)
 	pthread_mutex_unlock(&producer->lock);
 }
 
+/* Brokers that are away for long are not an error, but people want to hear of it. */
+static void
+say_waiting(struct kafka_producer *producer, int served, int64_t *last, int64_t *since)
+{
+	int64_t now = producer->host->monotonic();
+	int waiting = rd_kafka_outq_len(producer->client);
+	if (served > 0 || waiting == 0) {
+		*last = *since = now;
+		return;
+	}
+	if (now - *last < SAY_AFTER)
+		return;
+	*last = now;
+	flow_say(producer->host, FLOW_LOG_WARN, producer->system->name,
+			 "%d records have waited %lld s for an answer of the brokers; flowd goes on when they are back", waiting,
+			 (long long)((now - *since) / 1000000));
+}
+
 static void *
 take_reports(void *context)
 {
 	struct kafka_producer *producer = context;
+	int64_t last = producer->host->monotonic(), since = last;
 	while (!atomic_load(&producer->closing) || rd_kafka_outq_len(producer->client) > 0) {
 		int served = rd_kafka_poll(producer->client, atomic_load(&producer->closing) ? 1 : POLL);
 		count_run(producer);
 		if (served > 0 && atomic_load(&producer->waiting))
 			wake_waiting(producer);
+		say_waiting(producer, served, &last, &since);
 	}
 	return NULL;
 }
@@ -186,7 +210,8 @@ set_sizes(struct kafka_producer *producer, rd_kafka_conf_t *conf, flow_error *er
 	int64_t least = system->record_bytes_least > BATCH_BYTES ? BATCH_BYTES : system->record_bytes_least;
 	snprintf(text, sizeof(text), "%lld", (long long)(most > 1000000000 ? 1000000000 : most));
 	flow_status status = set_unless_said(producer, conf, "message.max.bytes", "1000000", text, error);
-	snprintf(text, sizeof(text), "%lld", (long long)(least > BATCH_OVERHEAD + 1 ? least - least / 200 - BATCH_OVERHEAD : 1));
+	snprintf(text, sizeof(text), "%lld",
+			 (long long)(least > BATCH_OVERHEAD + 1 ? least - least / 200 - BATCH_OVERHEAD : 1));
 	if (status == FLOW_OK && least < BATCH_BYTES)
 		status = set_unless_said(producer, conf, "batch.size", "1000000", text, error);
 	return status;
@@ -352,8 +377,9 @@ kafka_producer_open(flow_system *system, const flow_stream_request *request, int
 {
 	pthread_mutex_lock(&system->lock);
 	struct kafka_producer *producer = system->producers;
-	while (producer != NULL && (transactional ? producer->output != NULL
-											  : producer->output == NULL || !flow_slice_is(request->id, producer->output)))
+	while (producer != NULL &&
+		   (transactional ? producer->output != NULL
+						  : producer->output == NULL || !flow_slice_is(request->id, producer->output)))
 		producer = producer->next;
 	if (producer == NULL) {
 		producer = create(system, request, transactional);

@@ -95,6 +95,7 @@ kafka_close(flow_system *system)
 	if (system->producer_conf != NULL)
 		rd_kafka_conf_destroy(system->producer_conf);
 	kafka_owner_close(&system->owner);
+	pthread_mutex_destroy(&system->connecting);
 	pthread_mutex_destroy(&system->lock);
 	host->release(system->token_file);
 	host->release(system->token_principal);
@@ -110,6 +111,7 @@ kafka_open(const flow_host *host, const flow_options *options, flow_system **res
 		return kafka_no_memory(host, error);
 	system->host = host;
 	pthread_mutex_init(&system->lock, NULL);
+	pthread_mutex_init(&system->connecting, NULL);
 	system->name = kafka_copy(host, options->name);
 	kafka_owner_open(&system->owner, system, system->name);
 	system->consumer_conf = rd_kafka_conf_new();
@@ -118,6 +120,9 @@ kafka_open(const flow_host *host, const flow_options *options, flow_system **res
 	system->discovery_interval = flow_option_int(options, "discovery_interval", 0);
 	system->fetch_threshold = (uint64_t)flow_option_int(options, "fetch_threshold", 0);
 	system->fetch_threshold_bytes = (uint64_t)flow_option_int(options, "fetch_threshold_bytes", 0);
+	system->send_threshold_bytes = (uint64_t)flow_option_int(options, "send_threshold_bytes", 0);
+	system->transaction_timeout = flow_option_int(options, "transaction_timeout", 0);
+	system->record_bytes_least = INT64_MAX;
 	flow_status status = system->name == NULL ? kafka_no_memory(host, error) : FLOW_OK;
 	if (status == FLOW_OK)
 		status = kafka_token_open(system, options, error);

@@ -85,8 +85,8 @@ kafka_transaction_note(struct kafka_producer *producer, const char *group, int64
 		list->elems[i].metadata = strdup(text); /* freed with the list */
 		list->elems[i].metadata_size = strlen(text);
 	}
-	rd_kafka_error_t *error = rd_kafka_send_offsets_to_transaction(producer->client, list, metadata,
-																	producer->system->request_timeout);
+	rd_kafka_error_t *error =
+		rd_kafka_send_offsets_to_transaction(producer->client, list, metadata, producer->system->request_timeout);
 	rd_kafka_consumer_group_metadata_destroy(metadata);
 	rd_kafka_topic_partition_list_destroy(list);
 	return error;
@@ -116,8 +116,8 @@ find_newer(struct kafka_producer *producer, int *newer, flow_error *error)
 		return status;
 	for (int i = 0; i < found->cnt; i++) {
 		const rd_kafka_topic_partition_t *one = &found->elems[i];
-		*newer |= one->offset >= 0 &&
-				  (one->metadata_size != strlen(t->process) || memcmp(one->metadata, t->process, one->metadata_size) != 0);
+		*newer |= one->offset >= 0 && (one->metadata_size != strlen(t->process) ||
+									   memcmp(one->metadata, t->process, one->metadata_size) != 0);
 	}
 	rd_kafka_topic_partition_list_destroy(found);
 	return FLOW_OK;
@@ -135,7 +135,7 @@ kafka_transaction_lost(struct kafka_producer *producer, flow_error *error)
 	struct kafka_transaction *t = &producer->transaction;
 	const flow_host *host = producer->host;
 	char text[KAFKA_ERROR_SIZE] = "";
-	int newer = 0, fenced = is_fenced(producer, text, sizeof(text));
+	int fenced = is_fenced(producer, text, sizeof(text)), newer = fenced && !t->claimed;
 	flow_status status = fenced && t->claimed ? find_newer(producer, &newer, error) : FLOW_OK;
 	if (status != FLOW_OK)
 		return status;
@@ -256,7 +256,7 @@ kafka_transaction_fence(struct kafka_producer *producer, flow_error *error)
 	if (status != FLOW_OK)
 		return status;
 	if (producer->client == NULL || fenced || (t->initialised && (t->claimed || t->lost != FLOW_OK))) {
-		t->initialised = t->open = t->committing = 0;
+		t->initialised = t->claimed = t->open = t->committing = 0;
 		status = kafka_producer_connect(producer, error);
 	}
 	if (status == FLOW_OK && !t->initialised) {

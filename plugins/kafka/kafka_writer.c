@@ -5,7 +5,6 @@
 
 #define ROWS FLOW_BATCH_ROWS /* of one call of produce_batch */
 #define PATIENCE 100000000   /* nanoseconds of one wait: then it is looked whether the job is to end */
-#define SAY_AFTER 10000000   /* microseconds of waiting that people want to hear of */
 #define KEY_SHOWN 64
 
 static const char nothing[1];
@@ -17,6 +16,7 @@ kafka_describe_output(flow_system *system, const flow_stream_request *request, f
 					  flow_error *error)
 {
 	description->delivery = FLOW_DELIVERY_ONE_PHASE;
+	description->takes_positions = 1;
 	description->partition_count = (int32_t)flow_option_int(request->options, "partitions", FLOW_PARTITIONS_UNKNOWN);
 	rd_kafka_conf_t *conf = kafka_client_conf(system, RD_KAFKA_PRODUCER);
 	if (conf == NULL)
@@ -113,7 +113,7 @@ kafka_writer_open(flow_system *system, const flow_stream_request *request, uint3
 	writer->refused_end = &writer->refused;
 	writer->topic_name = kafka_copy(system->host, request->physical_name);
 	writer->messages = flow_new(system->host, ROWS * sizeof(*writer->messages));
-	int transactional = request->at_least_once == 0;
+	int transactional = kafka_committer_has(system, request->id);
 	flow_status status = writer->topic_name == NULL || writer->messages == NULL
 							 ? kafka_no_memory(system->host, error)
 							 : kafka_producer_open(system, request, transactional, &writer->producer, error);
@@ -265,29 +265,35 @@ headers_of(const flow_headers *from)
 	return headers;
 }
 
+/* A time as the client takes it: 0 is the client's now, so that the first millisecond of 1970 has to be the next one. */
+static int64_t
+milliseconds(int64_t timestamp)
+{
+	return timestamp == FLOW_NO_TIMESTAMP ? 0 : timestamp < 1000 ? 1 : timestamp / 1000;
+}
+
 /* One record; with its time and headers. */
 static rd_kafka_resp_err_t
 send_row(const struct sending *s, uint32_t row)
 {
 	const flow_batch *batch = s->batch;
 	const flow_value *value = &batch->value[row], *key = batch->key == NULL ? NULL : &batch->key[row];
-	int64_t timestamp = batch->timestamp == NULL || batch->timestamp[row] == FLOW_NO_TIMESTAMP
-							? 0 /* the client's now */
-							: batch->timestamp[row] / 1000;
+	int64_t timestamp = batch->timestamp == NULL ? 0 : milliseconds(batch->timestamp[row]);
 	const flow_headers *given = batch->headers == NULL || batch->headers[row].count == 0 ? NULL : &batch->headers[row];
 	rd_kafka_t *client = s->writer->producer->client;
+	rd_kafka_topic_t *topic = s->writer->topic;
+	int32_t partition = partition_of(s, row);
+	void *bytes = bytes_of(value), *key_bytes = bytes_of(key), *opaque = kafka_opaque(s->slot, row);
+	size_t size = value->size, key_size = key == NULL ? 0 : key->size;
 	if (given == NULL)
-		return rd_kafka_producev(client, RD_KAFKA_V_RKT(s->writer->topic), RD_KAFKA_V_PARTITION(partition_of(s, row)),
-								 RD_KAFKA_V_VALUE(bytes_of(value), value->size),
-								 RD_KAFKA_V_KEY(bytes_of(key), key == NULL ? 0 : key->size),
-								 RD_KAFKA_V_TIMESTAMP(timestamp), RD_KAFKA_V_OPAQUE(kafka_opaque(s->slot, row)),
-								 RD_KAFKA_V_END);
+		return rd_kafka_producev(client, RD_KAFKA_V_RKT(topic), RD_KAFKA_V_PARTITION(partition),
+								 RD_KAFKA_V_VALUE(bytes, size), RD_KAFKA_V_KEY(key_bytes, key_size),
+								 RD_KAFKA_V_TIMESTAMP(timestamp), RD_KAFKA_V_OPAQUE(opaque), RD_KAFKA_V_END);
 	rd_kafka_headers_t *headers = headers_of(given);
-	rd_kafka_resp_err_t code = rd_kafka_producev(
-		client, RD_KAFKA_V_RKT(s->writer->topic), RD_KAFKA_V_PARTITION(partition_of(s, row)),
-		RD_KAFKA_V_VALUE(bytes_of(value), value->size), RD_KAFKA_V_KEY(bytes_of(key), key == NULL ? 0 : key->size),
-		RD_KAFKA_V_TIMESTAMP(timestamp), RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_OPAQUE(kafka_opaque(s->slot, row)),
-		RD_KAFKA_V_END);
+	rd_kafka_resp_err_t code =
+		rd_kafka_producev(client, RD_KAFKA_V_RKT(topic), RD_KAFKA_V_PARTITION(partition), RD_KAFKA_V_VALUE(bytes, size),
+						  RD_KAFKA_V_KEY(key_bytes, key_size), RD_KAFKA_V_TIMESTAMP(timestamp),
+						  RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_OPAQUE(opaque), RD_KAFKA_V_END);
 	if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
 		rd_kafka_headers_destroy(headers);
 	return code;
@@ -307,8 +313,10 @@ settle_row(struct sending *s, uint32_t row, rd_kafka_resp_err_t code)
 		code == RD_KAFKA_RESP_ERR__INVALID_ARG) {
 		snprintf(reason, sizeof(reason), "%s", rd_kafka_err2str(code));
 		if (code == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
-			snprintf(reason, sizeof(reason), "it takes %u bytes, more than the client sends (producer property "
-											 "message.max.bytes)", s->batch->value[row].size);
+			snprintf(reason, sizeof(reason),
+					 "it takes %u bytes, more than the client sends (producer property "
+					 "message.max.bytes)",
+					 s->batch->value[row].size);
 		refuse_now(s->writer, s->batch, row, status, reason);
 		s->done++;
 		return FLOW_OK;
@@ -348,16 +356,18 @@ send_each(struct sending *s, uint32_t first, uint32_t *accepted)
 	return status;
 }
 
+/* The rows up to one that is refused, or as many as there is room for. */
 static uint32_t
-fill_messages(struct sending *s, uint32_t first, uint32_t *taken)
+fill_messages(const struct sending *s, uint32_t first)
 {
 	rd_kafka_message_t *messages = s->writer->messages;
-	uint32_t count = 0, i = first;
-	for (; i < s->batch->selected_count && count < ROWS; i++) {
+	char reason[KAFKA_ERROR_SIZE];
+	uint32_t count = 0;
+	for (uint32_t i = first; i < s->batch->selected_count && count < ROWS; i++) {
 		uint32_t row = flow_row(s->batch, i);
 		const flow_value *value = &s->batch->value[row], *key = s->batch->key == NULL ? NULL : &s->batch->key[row];
-		if (is_refused(s, row))
-			continue;
+		if (kafka_limits_check(&s->writer->limits, s->batch, row, s->now, reason) != FLOW_OK)
+			break;
 		messages[count++] = (rd_kafka_message_t){ .partition = partition_of(s, row),
 												  .payload = bytes_of(value),
 												  .len = value->size,
@@ -365,7 +375,6 @@ fill_messages(struct sending *s, uint32_t first, uint32_t *taken)
 												  .key_len = key == NULL ? 0 : key->size,
 												  ._private = kafka_opaque(s->slot, row) };
 	}
-	*taken = i - first;
 	return count;
 }
 
@@ -374,22 +383,26 @@ static flow_status
 send_many(struct sending *s, uint32_t first, uint32_t *accepted)
 {
 	flow_writer *writer = s->writer;
-	while (first < s->batch->selected_count) {
-		uint32_t taken, refused = s->done, count = fill_messages(s, first, &taken);
-		refused = s->done - refused;
+	flow_status status = FLOW_OK;
+	while (first + *accepted < s->batch->selected_count) {
+		uint32_t count = fill_messages(s, first + *accepted), at = 0;
+		if (count == 0) {
+			is_refused(s, flow_row(s->batch, first + *accepted));
+			++*accepted;
+			continue;
+		}
 		int sent = rd_kafka_produce_batch(writer->topic, RD_KAFKA_PARTITION_UA,
 										  s->batch->target == NULL ? 0 : RD_KAFKA_MSG_F_PARTITION, writer->messages,
 										  (int)count);
-		flow_status status = FLOW_OK;
-		uint32_t at = 0;
-		for (; sent != (int)count && at < count && status == FLOW_OK; at++)
+		while (sent != (int)count && at < count && status == FLOW_OK) {
 			status = settle_row(s, (uint32_t)(uintptr_t)writer->messages[at]._private, writer->messages[at].err);
-		*accepted += status == FLOW_OK ? taken : refused + at - 1;
+			at += status == FLOW_OK;
+		}
+		*accepted += sent == (int)count ? count : at;
 		if (status != FLOW_OK)
-			return status;
-		first += taken;
+			break;
 	}
-	return FLOW_OK;
+	return status;
 }
 
 static int
@@ -404,10 +417,12 @@ make_topic(flow_writer *writer, flow_error *error)
 	struct kafka_producer *producer = writer->producer;
 	if (writer->topic != NULL && writer->generation == producer->generation)
 		return FLOW_OK;
-	writer->topic = rd_kafka_topic_new(producer->client, writer->topic_name, rd_kafka_topic_conf_dup(writer->topic_conf));
+	writer->topic =
+		rd_kafka_topic_new(producer->client, writer->topic_name, rd_kafka_topic_conf_dup(writer->topic_conf));
 	writer->generation = producer->generation;
-	return writer->topic != NULL ? FLOW_OK
-								 : kafka_failed(writer->host, error, rd_kafka_last_error(), "topic '%s'", writer->topic_name);
+	return writer->topic != NULL
+			   ? FLOW_OK
+			   : kafka_failed(writer->host, error, rd_kafka_last_error(), "topic '%s'", writer->topic_name);
 }
 
 /* May the writer go on, and with which slot. Under the lock. */
@@ -476,32 +491,18 @@ wait_a_little(struct kafka_producer *producer)
 	pthread_cond_timedwait(&producer->changed, &producer->lock, &until);
 }
 
-static void
-say_waiting(const flow_writer *writer, int64_t since, int64_t *said)
-{
-	int64_t now = writer->host->monotonic();
-	if (now - *said < SAY_AFTER)
-		return;
-	*said = now;
-	flow_say(writer->host, FLOW_LOG_WARN, writer->system->name,
-			 "topic '%s': records wait for %lld s for an answer of the brokers; flowd goes on when they are back",
-			 writer->topic_name, (long long)(now - since) / 1000000);
-}
-
 /* Until every record of this writer has its report. */
 static flow_status
 await_reports(flow_writer *writer, flow_error *error)
 {
 	struct kafka_producer *producer = writer->producer;
 	const flow_host *host = writer->host;
-	int64_t since = host->monotonic(), said = since;
 	int cancelled = 0;
 	flow_status lost = FLOW_OK;
 	pthread_mutex_lock(&producer->lock);
 	while (writer->outstanding != 0 && !cancelled && (lost = producer->transaction.lost) == FLOW_OK) {
 		wait_a_little(producer);
 		cancelled = host->cancelled();
-		say_waiting(writer, since, &said);
 	}
 	flow_status status = writer->failed;
 	if (lost == FLOW_OK)
