@@ -9,6 +9,12 @@ is_sink(const plan_operator *o)
 	return o->kind == OPERATOR_SINK || o->kind == OPERATOR_DEAD_LETTERS;
 }
 
+static int
+is_one_transaction(const plan_stream *a, const plan_stream *b)
+{
+	return a->system == b->system && a->description.shares_transaction && b->description.shares_transaction;
+}
+
 /* A job has at most one transaction that dies with the process; the dead letters do without one if need be. */
 static void
 check_one_phase(planner *p)
@@ -22,6 +28,8 @@ check_one_phase(planner *p)
 		plan_stream *stream = &pl->streams[o->stream];
 		if (first == NULL)
 			first = stream;
+		else if (is_one_transaction(first, stream))
+			continue;
 		else if (o->kind == OPERATOR_DEAD_LETTERS)
 			stream->delivery = FLOW_DELIVERY_AT_LEAST_ONCE;
 		else

@@ -128,11 +128,13 @@ read_properties(planner *p, plan_stream *stream, const setting *group, const flo
 		.offline = (p->flags & PLAN_OFFLINE) != 0,
 		.job = flow_slice_of(p->plan->job),
 		.instance = flow_slice_of(p->plan->instance),
+		.checkpoint_interval =
+			p->plan->job_options == NULL ? 0 : flow_option_int(p->plan->job_options, "checkpoint_interval", 0),
 	};
 	if (input)
 		read_input_properties(p, stream, group, component);
 	else if (flow_slice_is(flow_option_text(options, "delivery"), "at_least_once"))
-		stream->delivery = FLOW_DELIVERY_AT_LEAST_ONCE;
+		stream->request.delivery = stream->delivery = FLOW_DELIVERY_AT_LEAST_ONCE;
 	stream->request.bounded = stream->bounded;
 }
 

@@ -36,8 +36,24 @@ typedef struct handle_list {
 	uint64_t count;
 } handle_list;
 
+/* Whether the handle belongs to what is committed with the stream: outputs that share a transaction are committed at once. */
+static int
+is_committed_with(const runtime *run, const plan_stream *stream, flow_slice output)
+{
+	if (flow_slice_is(output, stream->id))
+		return 1;
+	for (uint32_t i = 0; stream->delivery == FLOW_DELIVERY_ONE_PHASE && i < run->plan->stream_count; i++) {
+		const plan_stream *other = &run->plan->streams[i];
+		if (output_prepares(run, other) && other->delivery == FLOW_DELIVERY_ONE_PHASE &&
+			flow_slice_is(output, other->id))
+			return 1;
+	}
+	return 0;
+}
+
 static flow_status
-list_handles(const checkpoint *record, const plan_stream *stream, handle_list *made, flow_error *error)
+list_handles(const runtime *run, const checkpoint *record, const plan_stream *stream, handle_list *made,
+			 flow_error *error)
 {
 	memset(made, 0, sizeof(*made));
 	uint64_t all = record == NULL ? 0 : record->handle_count;
@@ -46,7 +62,7 @@ list_handles(const checkpoint *record, const plan_stream *stream, handle_list *m
 	if (made->handles == NULL || made->list == NULL)
 		return error_set(error, FLOW_E_MEMORY, "out of memory");
 	for (uint64_t i = 0; i < all; i++) {
-		if (!flow_slice_is(record->handles[i].output, stream->id))
+		if (!is_committed_with(run, stream, record->handles[i].output))
 			continue;
 		made->handles[made->count] = (flow_handle){ .struct_size = FLOW_SIZEOF(flow_handle),
 													.task = record->handles[i].task,
@@ -128,7 +144,7 @@ commit_output(runtime *run, const plan_stream *stream, const checkpoint *record,
 			  flow_error *error)
 {
 	handle_list handles;
-	flow_status status = list_handles(record, stream, &handles, error);
+	flow_status status = list_handles(run, record, stream, &handles, error);
 	flow_marker marker = marker_of(run, record->epoch);
 	arena *memory = arena_create();
 	if (memory == NULL || (given != NULL && list_positions(run, stream, given, memory, &marker) != FLOW_OK))
@@ -213,7 +229,7 @@ commit_abort(runtime *run, const checkpoint *keep, uint32_t delivery, flow_error
 			continue;
 		handle_list handles;
 		const checkpoint *kept = stream->delivery == FLOW_DELIVERY_ONE_PHASE ? NULL : keep;
-		flow_status status = list_handles(kept, stream, &handles, error);
+		flow_status status = list_handles(run, kept, stream, &handles, error);
 		if (status == FLOW_OK)
 			status = error_settle(
 				error, ops_of(run, stream)->abort(committer_of(run, stream), handles.list, handles.count, error),

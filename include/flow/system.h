@@ -64,6 +64,10 @@ typedef struct flow_stream_request {
 	uint32_t offline;         /* describe: look at nothing outside of this process but local files (`flowd check`) */
 	flow_slice job;           /* job name; tells temporaries of different jobs apart */
 	flow_slice instance;      /* instance name, may be empty */
+	/* output: what the configuration asks for: FLOW_DELIVERY_AT_LEAST_ONCE, whatever describe offers; 0: what it offers. */
+	uint32_t delivery;
+	uint32_t reserved;
+	int64_t checkpoint_interval; /* of the job, microseconds: how long an epoch lasts; 0: not known */
 } flow_stream_request;
 
 /* What a system says about a stream at plan time. The caller sets struct_size, the system fills the rest. */
@@ -82,6 +86,10 @@ typedef struct flow_stream_description {
 	uint32_t self_assigned; /* input: 1: its partitions come from a consumer group, which other processes may be in too */
 	/* output, one-phase: 1: its transaction takes the positions of self-assigned inputs of the same system (flow_marker.positions). */
 	uint32_t takes_positions;
+	/* output, one-phase: 1: all such outputs of this system are in one transaction. The committer of the first of them commits, with the
+	 * handles of all, and is asked for the last marker; abort is called on each. */
+	uint32_t shares_transaction;
+	uint32_t reserved;
 } flow_stream_description;
 
 #define FLOW_DELIVERY_AT_LEAST_ONCE 1

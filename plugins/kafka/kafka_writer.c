@@ -11,18 +11,44 @@ static const char nothing[1];
 
 /* --- open, close -------------------------------------------------------------------------------------------------------- */
 
+/* What a transaction asks of the configuration. */
+static flow_status
+check_transaction(const flow_system *system, const flow_stream_request *request, flow_error *error)
+{
+	const flow_host *host = system->host;
+	if (request->delivery == FLOW_DELIVERY_AT_LEAST_ONCE)
+		return FLOW_OK;
+	if (flow_option_get(request->options, "producer") != NULL) {
+		host->errors->option(error, "producer");
+		return flow_fail(host, error, FLOW_E_CONFIG,
+						 "outputs that commit by a transaction share a client: set the properties at the system, or "
+						 "delivery = \"at_least_once\" here");
+	}
+	if (request->checkpoint_interval >= system->transaction_timeout)
+		return flow_fail(
+			host, error, FLOW_E_CONFIG,
+			"a transaction lasts from checkpoint to checkpoint: checkpoint_interval (%lld ms) must be shorter "
+			"than transaction_timeout of the system '%s' (%lld ms), with time to spare",
+			(long long)request->checkpoint_interval / 1000, system->name,
+			(long long)system->transaction_timeout / 1000);
+	return FLOW_OK;
+}
+
 flow_status
 kafka_describe_output(flow_system *system, const flow_stream_request *request, flow_stream_description *description,
 					  flow_error *error)
 {
 	description->delivery = FLOW_DELIVERY_ONE_PHASE;
 	description->takes_positions = 1;
+	description->shares_transaction = 1;
 	description->partition_count = (int32_t)flow_option_int(request->options, "partitions", FLOW_PARTITIONS_UNKNOWN);
+	flow_status status = check_transaction(system, request, error);
+	if (status != FLOW_OK)
+		return status;
 	rd_kafka_conf_t *conf = kafka_client_conf(system, RD_KAFKA_PRODUCER);
 	if (conf == NULL)
 		return kafka_no_memory(system->host, error);
-	flow_status status =
-		kafka_properties_apply(system->host, flow_option_get(request->options, "producer"), conf, error);
+	status = kafka_properties_apply(system->host, flow_option_get(request->options, "producer"), conf, error);
 	rd_kafka_conf_destroy(conf);
 	if (status != FLOW_OK) {
 		system->host->errors->option(error, "producer");

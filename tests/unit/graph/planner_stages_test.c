@@ -223,6 +223,23 @@ given_a_transaction_declared_at_least_once_when_planned_then_it_is(void **state)
 }
 
 static void
+given_outputs_that_share_a_transaction_when_planned_then_all_are_in_it(void **state)
+{
+	plan_text *t = *state;
+	const plan *p = plan_text_plan(
+		t, "application: { name = \"t\"; dead_letters = \"d\"; record_errors = \"dead_letter\";\n"
+		   "systems: { local: { type = \"messaging\"; serde: { type = \"json\"; types: { x = \"int64\"; }; }; }; };\n"
+		   "inputs: { a: { system = \"local\"; }; };\n"
+		   "outputs: { o: { system = \"local\"; promise = \"one_phase\"; shares_transaction = true; };\n"
+		   "p: { system = \"local\"; promise = \"one_phase\"; shares_transaction = true; };\n"
+		   "d: { system = \"local\"; promise = \"one_phase\"; shares_transaction = true; }; };\n"
+		   "flow: ( { from = \"a\"; to = \"o\"; }, { to = \"p\"; } ); };\n");
+	assert_int_equal(plan_text_stream(p, "o", FLOW_DIRECTION_OUTPUT)->delivery, FLOW_DELIVERY_ONE_PHASE);
+	assert_int_equal(plan_text_stream(p, "p", FLOW_DIRECTION_OUTPUT)->delivery, FLOW_DELIVERY_ONE_PHASE);
+	assert_int_equal(p->streams[p->operators[p->dead_letters].stream].delivery, FLOW_DELIVERY_ONE_PHASE);
+}
+
+static void
 given_dead_letters_as_second_transaction_when_planned_then_they_are_at_least_once(void **state)
 {
 	plan_text *t = *state;
@@ -400,6 +417,7 @@ main(void)
 		TEST(given_sinks_of_each_kind_when_planned_then_each_edge_says_what_it_promises),
 		TEST(given_neither_state_nor_epochs_when_planned_then_edges_are_at_least_once),
 		TEST(given_a_transaction_declared_at_least_once_when_planned_then_it_is),
+		TEST(given_outputs_that_share_a_transaction_when_planned_then_all_are_in_it),
 		TEST(given_dead_letters_as_second_transaction_when_planned_then_they_are_at_least_once),
 		TEST(given_policies_of_stream_and_step_when_planned_then_they_beat_the_jobs),
 		TEST(given_an_unbounded_window_when_planned_then_late_records_are_skipped_or_dead_letters),

@@ -1,0 +1,40 @@
+"""What the live tests stand on: a folder for each test, the executable, the shared broker and topics of the test's own."""
+import os
+import pathlib
+import sys
+
+SOURCE = pathlib.Path(os.environ.get("FLOWD_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(SOURCE / "tests" / "e2e"))
+sys.path.insert(0, str(SOURCE / "tests" / "support"))
+
+import e2e  # noqa: E402
+import kafka  # noqa: E402
+
+SOAK = bool(os.environ.get("FLOWD_SOAK"))
+
+
+class Test(e2e.Test):
+    """self.kafka is the broker, self.topic("name") a name that is nobody else's."""
+
+    def setUp(self):
+        super().setUp()
+        self.kafka = kafka.Kafka()
+        self.topics = {}
+
+    def topic(self, name):
+        return self.topics.setdefault(name, kafka.unique(name))
+
+    def job(self, text, name="job.conf", servers=None):
+        """Writes a configuration; $SERVERS is the broker, $name the topic of that name, ${JOB} a job's name of its own."""
+        text = text.replace("$SERVERS", servers or self.kafka.servers)
+        for known in sorted(self.topics, key=len, reverse=True):
+            text = text.replace(f"${known}", self.topics[known])
+        return self.write(name, text)
+
+    def sorted_ids(self, topic, field="id"):
+        """The numbers in one field of all committed records, in order."""
+        import json
+        return sorted(json.loads(value)[field] for value in self.kafka.values(topic))
+
+
+main = e2e.main
