@@ -92,11 +92,10 @@ encode_open(sink_self *self)
 			error_settle(error, stream->value.ops->encoder_open(stream->value.instance, schema, &self->value, error),
 						 "encoder_open");
 	}
-	if (status == FLOW_OK && stream->key.ops != NULL) {
-		const flow_schema *schema = stream->key.schema != NULL ? stream->key.schema : stream->key_schema;
-		status = error_settle(error, stream->key.ops->encoder_open(stream->key.instance, schema, &self->key, error),
+	const flow_schema *keys = stream->key.schema != NULL ? stream->key.schema : stream->key_schema;
+	if (status == FLOW_OK && stream->key.ops != NULL && keys != NULL) /* else records have none */
+		status = error_settle(error, stream->key.ops->encoder_open(stream->key.instance, keys, &self->key, error),
 							  "encoder_open");
-	}
 	return status;
 }
 

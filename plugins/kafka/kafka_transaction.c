@@ -123,10 +123,30 @@ find_newer(struct kafka_producer *producer, int *newer, flow_error *error)
 	return FLOW_OK;
 }
 
-static int
-is_fenced(const struct kafka_producer *producer, char *text, size_t size)
+/* The client cannot go on. */
+static rd_kafka_resp_err_t
+fatal_error(const struct kafka_producer *producer, char *text, size_t size)
 {
-	return producer->client != NULL && rd_kafka_fatal_error(producer->client, text, size) != RD_KAFKA_RESP_ERR_NO_ERROR;
+	return producer->client == NULL ? RD_KAFKA_RESP_ERR_NO_ERROR : rd_kafka_fatal_error(producer->client, text, size);
+}
+
+static int
+is_overdue(const struct kafka_producer *producer)
+{
+	const struct kafka_transaction *t = &producer->transaction;
+	return t->open && producer->host->monotonic() - t->began >= producer->system->transaction_timeout;
+}
+
+/* Whether a newer process has fenced this one. Brokers also fence whoever took too long; before that, only a newer process can. */
+static flow_status
+was_taken_over(struct kafka_producer *producer, int *newer, flow_error *error)
+{
+	char text[KAFKA_ERROR_SIZE];
+	rd_kafka_resp_err_t code = fatal_error(producer, text, sizeof(text));
+	*newer = kafka_status(code) == FLOW_E_FENCED && (!producer->transaction.claimed || !is_overdue(producer));
+	if (code == RD_KAFKA_RESP_ERR_NO_ERROR || *newer || !producer->transaction.claimed)
+		return FLOW_OK;
+	return find_newer(producer, newer, error);
 }
 
 flow_status
@@ -134,23 +154,22 @@ kafka_transaction_lost(struct kafka_producer *producer, flow_error *error)
 {
 	struct kafka_transaction *t = &producer->transaction;
 	const flow_host *host = producer->host;
-	char text[KAFKA_ERROR_SIZE] = "";
-	int fenced = is_fenced(producer, text, sizeof(text)), newer = fenced && !t->claimed;
-	flow_status status = fenced && t->claimed ? find_newer(producer, &newer, error) : FLOW_OK;
+	char text[KAFKA_ERROR_SIZE] = "", why[KAFKA_ERROR_SIZE];
+	int newer = 0, fatal = fatal_error(producer, text, sizeof(text)) != RD_KAFKA_RESP_ERR_NO_ERROR;
+	flow_status status = was_taken_over(producer, &newer, error);
 	if (status != FLOW_OK)
 		return status;
 	pthread_mutex_lock(&producer->lock);
-	int64_t age = (host->monotonic() - t->began) / 1000000;
-	char why[KAFKA_ERROR_SIZE];
 	if (newer)
 		snprintf(why, sizeof(why), "another process with the same job and instance has taken over; this one ends");
-	else if (fenced && age * 1000000 >= producer->system->transaction_timeout)
+	else if (is_overdue(producer))
 		snprintf(why, sizeof(why),
-				 "the broker has ended the transaction, which was open for %lld s (transaction_timeout is %lld s)",
-				 (long long)age, (long long)producer->system->transaction_timeout / 1000000);
+				 "the transaction was open for %lld s, and brokers end it after %lld s (transaction_timeout)",
+				 (long long)(host->monotonic() - t->began) / 1000000,
+				 (long long)producer->system->transaction_timeout / 1000000);
 	else
-		snprintf(why, sizeof(why), "%s", fenced ? text : "the transaction cannot be committed any more");
-	if (newer)
+		snprintf(why, sizeof(why), "%s", fatal ? text : "the transaction cannot be committed any more");
+	if (newer || (t->lost == FLOW_E_CONFLICT && is_overdue(producer)))
 		t->lost = FLOW_OK; /* this says more than what was noted before */
 	kafka_transaction_spoil(producer, newer ? FLOW_E_FENCED : FLOW_E_CONFLICT, why);
 	status = t->lost;
@@ -246,16 +265,15 @@ kafka_transaction_fence(struct kafka_producer *producer, flow_error *error)
 {
 	struct kafka_transaction *t = &producer->transaction;
 	char text[KAFKA_ERROR_SIZE];
-	int fenced = is_fenced(producer, text, sizeof(text));
-	if (producer->client != NULL && t->initialised && t->claimed && !t->open && !fenced)
+	int fatal = fatal_error(producer, text, sizeof(text)) != RD_KAFKA_RESP_ERR_NO_ERROR, newer = 0;
+	if (producer->client != NULL && t->initialised && t->claimed && !t->open && !fatal)
 		return FLOW_OK; /* nobody else has come since */
-	int newer = 0;
-	flow_status status = fenced && t->claimed ? find_newer(producer, &newer, error) : FLOW_OK;
+	flow_status status = was_taken_over(producer, &newer, error);
 	if (status == FLOW_OK && newer)
 		status = kafka_transaction_lost(producer, error);
 	if (status != FLOW_OK)
 		return status;
-	if (producer->client == NULL || fenced || (t->initialised && (t->claimed || t->lost != FLOW_OK))) {
+	if (producer->client == NULL || fatal || (t->initialised && (t->claimed || t->lost != FLOW_OK))) {
 		t->initialised = t->claimed = t->open = t->committing = 0;
 		status = kafka_producer_connect(producer, error);
 	}

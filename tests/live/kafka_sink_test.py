@@ -1,7 +1,5 @@
 """Records to topics: made when asked for, refused with a reason, visible once and together with files and state."""
-import json
 import subprocess
-import time
 
 import live
 
@@ -38,7 +36,7 @@ class Sink(live.Test):
 
     def test_given_a_topic_that_is_missing_when_nobody_asked_for_it_then_the_job_says_so_at_once(self):
         self.made()
-        said = self.failing(3)
+        said = self.failing(1)
         self.assertIn(f"there is no topic '{self.topic('out')}' in this cluster; make it, or set create = true", said)
 
     def test_given_both_deliveries_when_a_job_has_run_then_each_record_is_there_once(self):
@@ -85,25 +83,6 @@ class Sink(live.Test):
                 live.e2e.flowd_driver.until(lambda: len(self.kafka.values(self.topic("out"))) > count, "records of the second")
                 second.signal()
                 self.assertEqual(second.wait().code, 0)
-
-    def test_given_a_process_that_stood_still_for_too_long_when_it_goes_on_then_output_and_state_agree(self):
-        import signal
-        self.kafka.create(self.topic("out"))
-        self.made(count=4000, input="rate = 1000;", system='transaction_timeout = "2s";')
-        with self.flowd.start("run", "job.conf") as job:
-            live.e2e.flowd_driver.until(lambda: self.kafka.values(self.topic("out")), "the first records")
-            job.signal(signal.SIGSTOP)
-            live.e2e.flowd_driver.until(lambda: self.transaction_is_over(), "the end of the transaction")
-            job.signal(signal.SIGCONT)
-            ended = job.wait()
-        self.assertEqual(ended.code, 0, str(ended))
-        self.assertEqual(self.sorted_ids(self.topic("out")), list(range(4000)))
-        self.assertIn("going back to the last checkpoint", ended.err)
-
-    def transaction_is_over(self):
-        """The broker has ended what was open: everything in the log is settled, though the process stands still."""
-        time.sleep(2.5)
-        return all(p["stable"] == p["high"] for p in self.kafka.describe(self.topic("out")))
 
 
 if __name__ == "__main__":

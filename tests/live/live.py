@@ -1,4 +1,5 @@
 """What the live tests stand on: a folder for each test, the executable, the shared broker and topics of the test's own."""
+import json
 import os
 import pathlib
 import sys
@@ -33,8 +34,7 @@ class Test(e2e.Test):
 
     def sorted_ids(self, topic, field="id"):
         """The numbers in one field of all committed records, in order."""
-        import json
-        return sorted(json.loads(value)[field] for value in self.kafka.values(topic))
+        return sorted(json.loads(value)[field] for value in self.kafka.values(self.kafka.settled(topic)))
 
 
 main = e2e.main

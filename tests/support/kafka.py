@@ -69,6 +69,14 @@ class Kafka:
     def values(self, topic, *arguments):
         return [record["value"] for record in self.consume(topic, *arguments)]
 
+    def settled(self, topic):
+        """Waits until every transaction of the topic has ended: a commit is in the log a little after the client heard of it."""
+        end = time.monotonic() + 30
+        while any(p["stable"] != p["high"] for p in self.describe(topic)):
+            assert time.monotonic() < end, f"{topic} still has an open transaction"
+            time.sleep(0.05)
+        return topic
+
     def describe(self, topic):
         return json.loads(self.tool("describe", topic))["partitions"]
 
