@@ -1,6 +1,4 @@
-/* Schemas prepared for reading and writing: names as they stand packed in a map, and sorted for those that come out of order. */
-#include <stdlib.h>
-
+/* Schemas prepared for reading and writing: names as they stand packed in a map, and by search for those that come out of order. */
 #include "flow_sdk/plugin.h"
 #include "msgpack_serde.h"
 
@@ -11,37 +9,6 @@ struct making {
 	pack_node *first; /* the newest */
 	int failed;
 };
-
-static int
-compare_names(flow_slice a, flow_slice b)
-{
-	if (a.size != b.size)
-		return a.size < b.size ? -1 : 1;
-	return a.size == 0 ? 0 : memcmp(a.data, b.data, a.size);
-}
-
-static int
-compare_fields(const void *left, const void *right)
-{
-	return compare_names((*(const pack_field *const *)left)->name, (*(const pack_field *const *)right)->name);
-}
-
-const pack_field *
-pack_node_find(const pack_node *node, flow_slice name)
-{
-	uint32_t low = 0, high = node->field_count;
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-		int order = compare_names(name, node->by_name[middle]->name);
-		if (order == 0)
-			return node->by_name[middle];
-		if (order < 0)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return NULL;
-}
 
 /* The name as a packed str at `to`; returns its size. */
 static uint64_t
@@ -74,8 +41,8 @@ make_fields(struct making *m, pack_node *node)
 	for (uint32_t i = 0; i < count; i++)
 		names += schema->fields[i]->name.size + KEY_HEAD_MAX;
 	node->fields = (pack_field *)flow_new(m->host, (count + 1) * sizeof(pack_field) + names);
-	node->by_name = (const pack_field **)flow_new(m->host, (count + 1) * sizeof(*node->by_name));
-	if (node->fields == NULL || node->by_name == NULL) {
+	node->index = flow_field_index_create(m->host, schema);
+	if (node->fields == NULL || node->index == NULL) {
 		m->failed = 1;
 		return;
 	}
@@ -91,9 +58,7 @@ make_fields(struct making *m, pack_node *node)
 		field->default_value = from->default_value;
 		field->node = make_node(m, from->schema);
 		field->required = field->default_value == NULL && field->node != NULL && !field->node->nullable;
-		node->by_name[i] = field;
 	}
-	qsort(node->by_name, count, sizeof(*node->by_name), compare_fields);
 }
 
 static void
@@ -173,7 +138,7 @@ pack_node_release(const flow_host *host, const pack_node *root)
 	for (pack_node *node = (pack_node *)(uintptr_t)root, *next; node != NULL; node = next) {
 		next = node->next;
 		host->release(node->fields);
-		host->release(node->by_name);
+		flow_field_index_release(host, node->index);
 		host->release(node->branches);
 		host->release(node);
 	}

@@ -7,6 +7,7 @@
 #define MSGPACK_SERDE_H
 
 #include "flow/flow.h"
+#include "flow_sdk/map.h"
 
 #define PACK_WRITE_DEPTH 1000   /* nested deeper than this is not written */
 #define PACK_PATH_MAX 512       /* longer paths are cut at their beginning */
@@ -52,7 +53,7 @@ struct pack_node {
 	uint32_t field_count;
 	uint32_t branch_count;
 	pack_field *fields;
-	const pack_field **by_name; /* the fields in the order of pack_compare_names */
+	flow_field_index *index; /* of a record */
 	const pack_node *element;
 	const pack_node **branches;
 	pack_node *next; /* all nodes of a tree */
@@ -61,7 +62,6 @@ struct pack_node {
 /* NULL: out of memory. Recursive schemas become recursive nodes. The schema must outlive the nodes. */
 const pack_node *pack_node_create(const flow_host *host, const flow_schema *schema);
 void pack_node_release(const flow_host *host, const pack_node *root);
-const pack_field *pack_node_find(const pack_node *node, flow_slice name); /* NULL: no such field */
 
 typedef struct pack_serde {
 	const flow_host *host;

@@ -2,7 +2,6 @@
 #include <stdio.h>
 
 #include "flow_sdk/cell.h"
-#include "flow_sdk/map.h"
 #include "flow_sdk/plugin.h"
 #include "flow_sdk/text.h"
 #include "msgpack_serde.h"
@@ -219,9 +218,10 @@ decode_other_pair(pack_decoding *d, const pack_node *node, const uint8_t *wanted
 	flow_status status = decode_key(d, &key);
 	if (status != FLOW_OK)
 		return status;
-	const pack_field *field = pack_node_find(node, flow_slice_make(key.as.body, key.size));
-	if (field == NULL)
+	int32_t index = flow_field_index_find(node->index, flow_slice_make(key.as.body, key.size));
+	if (index < 0)
 		return pass_extra(d, &key, at);
+	const pack_field *field = &node->fields[index];
 	if (cells[field->index].type != NOT_THERE)
 		return inside(d, fault(d, FLOW_E_DECODE, at, "the same key twice in a map"), field->name);
 	*next = field->index + 1;

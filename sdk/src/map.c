@@ -1,4 +1,4 @@
-/* The same key twice: among few by comparing, among many by sorting. */
+/* The same key twice: among few by comparing, among many by sorting. Fields of a record: by halving. */
 #include "flow_sdk/map.h"
 
 #include <stdlib.h>
@@ -51,4 +51,60 @@ flow_same_key(const flow_map_entry *entries, uint64_t count, flow_builder *memor
 			found = at;
 	}
 	return found;
+}
+
+struct flow_field_index {
+	uint32_t count;
+	const flow_field *fields[]; /* by the sizes of their names, then by these */
+};
+
+static int
+compare_names(flow_slice a, flow_slice b)
+{
+	if (a.size != b.size)
+		return a.size < b.size ? -1 : 1;
+	return a.size == 0 ? 0 : memcmp(a.data, b.data, a.size);
+}
+
+static int
+compare_fields(const void *left, const void *right)
+{
+	return compare_names((*(const flow_field *const *)left)->name, (*(const flow_field *const *)right)->name);
+}
+
+flow_field_index *
+flow_field_index_create(const flow_host *host, const flow_schema *record)
+{
+	flow_field_index *index =
+		(flow_field_index *)host->allocate(sizeof(*index) + record->field_count * sizeof(index->fields[0]));
+	if (index == NULL)
+		return NULL;
+	index->count = record->field_count;
+	for (uint32_t i = 0; i < index->count; i++)
+		index->fields[i] = record->fields[i];
+	qsort(index->fields, index->count, sizeof(index->fields[0]), compare_fields);
+	return index;
+}
+
+int32_t
+flow_field_index_find(const flow_field_index *index, flow_slice name)
+{
+	uint32_t low = 0, high = index->count;
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+		int order = compare_names(name, index->fields[middle]->name);
+		if (order == 0)
+			return (int32_t)index->fields[middle]->index;
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return -1;
+}
+
+void
+flow_field_index_release(const flow_host *host, flow_field_index *index)
+{
+	host->release(index);
 }

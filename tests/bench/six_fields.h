@@ -34,7 +34,7 @@ struct record {
 	int has_note;
 };
 
-static struct record *
+static inline struct record *
 six_records(void)
 {
 	uint64_t state = 88172645463325252u;
@@ -58,7 +58,7 @@ six_records(void)
 }
 
 /* They point into the records. */
-static flow_batch **
+static inline flow_batch **
 six_batches(fixture *f, const struct record *records, const flow_schema *schema, uint32_t *count)
 {
 	flow_batch **batches = calloc(RECORDS / FLOW_BATCH_ROWS + 1, sizeof(*batches));

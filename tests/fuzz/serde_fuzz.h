@@ -125,7 +125,8 @@ serde_fuzz_pass(serde_trial *t, flow_slice bytes, uint64_t step)
 {
 	flow_encoder *encoder = NULL;
 	flow_buffer *out = buffer_create();
-	if (out == NULL || t->ops->encoder_open(t->serde, t->schema, &encoder, NULL) != FLOW_OK) {
+	if (out == NULL || !FLOW_CAN(t->ops, encoder_open) ||
+		t->ops->encoder_open(t->serde, t->schema, &encoder, NULL) != FLOW_OK) {
 		serde_fuzz_decode(t, bytes, step, NULL, NULL);
 		buffer_destroy(out);
 		return NULL;

@@ -395,7 +395,9 @@ struct trial {
 	fixture *f;
 	const flow_serde_ops *ops;
 	const flow_options *options;
-	const flow_batch *batch;
+	const flow_batch *batch; /* NULL: what is read stands in `text` */
+	const char *text;
+	uint32_t row_count;
 	const flow_batch *raw; /* records: what was written, as raw rows */
 	flow_serde *serde;
 	flow_buffer *buffer;
@@ -445,7 +447,7 @@ read_rows(struct trial *t)
 			status = t->ops->save(decoder, &state, &t->f->error);
 	}
 	if (status == FLOW_OK)
-		assert_int_equal(t->builder->row_count, t->batch->row_count);
+		assert_int_equal(t->builder->row_count, t->row_count);
 	builder_clear(t->builder);
 	t->ops->decoder_close(decoder);
 	free(memory);
@@ -459,8 +461,7 @@ whole_way(struct trial *t)
 	flow_status status = t->ops->open(&host_services, t->options, 3, &t->serde, &t->f->error);
 	if (status != FLOW_OK)
 		return status;
-	if (FLOW_CAN(t->ops, encoder_open))
-		status = write_rows(t);
+	status = t->batch != NULL ? write_rows(t) : flow_buffer_append(t->buffer, t->text, strlen(t->text));
 	if (status == FLOW_OK)
 		status =
 			t->ops->decoded_schema(t->serde, flow_slice_make(t->buffer->data, t->buffer->size), &schema, &t->f->error);
@@ -493,29 +494,53 @@ written_rows(fixture *f, const char *id, const char *const *options, const flow_
 	return raw;
 }
 
-void
-trial_memory(const char *id, const char *const *options, const char *schema, const char *rows, int as_records)
+static void
+try_each_allocation(struct trial *t)
 {
-	fixture *f = fixture_create();
-	const flow_component *component = fixture_component(f, FLOW_SERDE, id);
-	struct trial t = { .f = f, .ops = component->ops, .as_records = as_records };
-	t.options = fixture_options(f, component, "", options);
-	t.batch = fixture_batch(f, fixture_schema(f, schema), rows);
-	if (as_records)
-		t.raw = written_rows(f, id, options, t.batch);
 	flow_status status = FLOW_E_MEMORY;
 	uint64_t n = 0;
 	while (status != FLOW_OK) {
-		t.buffer = buffer_create();
-		t.builder = builder_create(f->pool, 0, 0);
+		t->buffer = buffer_create();
+		t->builder = builder_create(t->f->pool, 0, 0);
 		memory_fail_at(++n, 1);
-		status = whole_way(&t);
+		status = whole_way(t);
 		memory_fail_at(0, 0);
-		builder_destroy(t.builder);
-		buffer_destroy(t.buffer);
+		builder_destroy(t->builder);
+		buffer_destroy(t->buffer);
 		assert_true(status <= FLOW_OK);
 		assert_true(n < 10000);
 	}
 	assert_true(n > 5);
-	fixture_destroy(f);
+	fixture_destroy(t->f);
+}
+
+static struct trial
+start(const char *id, const char *const *options)
+{
+	struct trial t = { .f = fixture_create() };
+	const flow_component *component = fixture_component(t.f, FLOW_SERDE, id);
+	t.ops = component->ops;
+	t.options = fixture_options(t.f, component, "", options);
+	return t;
+}
+
+void
+trial_memory(const char *id, const char *const *options, const char *schema, const char *rows, int as_records)
+{
+	struct trial t = start(id, options);
+	t.as_records = as_records;
+	t.batch = fixture_batch(t.f, fixture_schema(t.f, schema), rows);
+	t.row_count = t.batch->row_count;
+	if (as_records)
+		t.raw = written_rows(t.f, id, options, t.batch);
+	try_each_allocation(&t);
+}
+
+void
+trial_reading_memory(const char *id, const char *const *options, const char *text, uint32_t rows)
+{
+	struct trial t = start(id, options);
+	t.text = text;
+	t.row_count = rows;
+	try_each_allocation(&t);
 }

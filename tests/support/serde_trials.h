@@ -28,5 +28,7 @@ void trial_damage(fixture_serde *serde, const char *bytes, uint64_t size, int as
 /* Opens the serde, writes the rows and reads them, once for each allocation that fails: FLOW_E_MEMORY or another failure each time, and
  * nothing is left or used after. */
 void trial_memory(const char *id, const char *const *options, const char *schema, const char *rows, int as_records);
+/* The same for a text of `rows` rows, for serdes that do not write. */
+void trial_reading_memory(const char *id, const char *const *options, const char *text, uint32_t rows);
 
 #endif
