@@ -16,7 +16,7 @@ pack_skip_object(pack_skip *skip, const char *data, uint64_t *size)
 			status = FLOW_AGAIN;
 		if (status != FLOW_OK || skip->items == 0)
 			continue;
-		pack_item item;
+		pack_item item = { 0 };
 		status = pack_read(&at, end, &item);
 		if (status != FLOW_OK)
 			continue;

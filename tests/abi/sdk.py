@@ -10,7 +10,9 @@ import subprocess
 import sys
 import tempfile
 
-EXAMPLES = {"serde": "pipe", "function": "running_total", "system": "counter"}
+# Folder, plugin, kind; the library that it needs beside the SDK (without it the example is passed over).
+EXAMPLES = [("serde", "pipe", "serde", None), ("function", "running_total", "function", None), ("system", "counter", "system", None),
+            ("avro_c", "discount", "function", "avro-c")]
 LINES_MAX = 150
 
 
@@ -34,16 +36,21 @@ def build_by_cmake(source, build, installed, arguments):
     return sorted((build / "plugins").glob("*.so"))
 
 
-def build_by_pkg_config(source, folder, installed, arguments):
+def has_library(name):
+    return name is None or subprocess.run(["pkg-config", "--exists", name]).returncode == 0
+
+
+def build_by_pkg_config(source, folder, installed, library, arguments):
     """What a Makefile would do; the lines of flowd-sdk.pc."""
     folder.mkdir()
     environment = {"PKG_CONFIG_PATH": str(installed / "lib/pkgconfig"), "PATH": "/usr/local/bin:/usr/bin:/bin"}
 
     def ask(*what):
         return run("pkg-config", *what, "flowd-sdk", env=environment).split()
+    more = [] if library is None else run("pkg-config", "--cflags", "--libs", library).split()
     plugin = folder / (source.stem + ".so")
     link = [o for o in ask("--variable=link_options") if arguments.sanitize == "none" or o != "-Wl,-z,defs"]
-    run(arguments.compiler, *flags_of(arguments.sanitize), "-O2", *ask("--cflags"), source, "-o", plugin, *link, *ask("--libs"), "-lm")
+    run(arguments.compiler, *flags_of(arguments.sanitize), "-O2", *ask("--cflags"), source, "-o", plugin, *link, *ask("--libs"), *more, "-lm")
     manifest = folder / "manifest.json"
     manifest.write_text(run(*ask("--variable=manifest_tool"), plugin))
     run("objcopy", "--add-section", f".flowd.manifest={manifest}", plugin)
@@ -93,16 +100,19 @@ def main():
         folder = pathlib.Path(name)
         installed = folder / "installed"
         run("cmake", "--install", arguments.build, "--prefix", installed)
-        for kind, plugin in EXAMPLES.items():
-            example = arguments.source / "sdk/examples" / kind
+        for where, plugin, kind, library in EXAMPLES:
+            example = arguments.source / "sdk/examples" / where
+            if not has_library(library):
+                print(f"{plugin}: passed over, there is no {library}")
+                continue
             lines = len((example / f"{plugin}.c").read_text().splitlines())
             if lines >= LINES_MAX:
                 sys.exit(f"{example}: {lines} lines; an example has fewer than {LINES_MAX}")
-            built = build_by_cmake(example, folder / kind, installed, arguments)
+            built = build_by_cmake(example, folder / where, installed, arguments)
             check_load(arguments.load, built[0], f"{plugin} 1.0.0: {kind} {plugin}")
-            by_hand = build_by_pkg_config(example / f"{plugin}.c", folder / f"{kind}-by-hand", installed, arguments)
+            by_hand = build_by_pkg_config(example / f"{plugin}.c", folder / f"{where}-by-hand", installed, library, arguments)
             check_load(arguments.load, by_hand, f"{plugin} 1.0.0: {kind} {plugin}")
-            ran = run_configuration(installed, example, folder / kind / "plugins", folder)
+            ran = run_configuration(installed, example, folder / where / "plugins", folder)
             print(f"{plugin}: {lines} lines, built and loaded" + (", ran" if ran else ""))
         guide = arguments.source / "docs/guide/plugin.md"
         if guide.exists():

@@ -1,12 +1,7 @@
 #include "support/recorded_graph.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/arena.h"
 
@@ -176,8 +171,8 @@ static const flow_graph_ops graph_ops = {
 	.inherit = inherit,
 };
 
-recorded_graph *
-recorded_graph_create(void)
+int
+recorded_graph_setup(void **state)
 {
 	arena *memory = arena_create();
 	recorded_graph *r = memory == NULL ? NULL : arena_allocate_zeroed(memory, sizeof(*r));
@@ -187,13 +182,16 @@ recorded_graph_create(void)
 	r->application = (flow_descriptor){ .struct_size = FLOW_SIZEOF(flow_descriptor),
 										.kind = FLOW_DESCRIBE_APPLICATION,
 										.graph = &r->shown };
-	return r;
+	*state = r;
+	return 0;
 }
 
-void
-recorded_graph_destroy(recorded_graph *r)
+int
+recorded_graph_teardown(void **state)
 {
+	recorded_graph *r = *state;
 	arena_destroy(r->arena);
+	return 0;
 }
 
 flow_graph *

@@ -1,34 +1,6 @@
 /* Descriptors of the system `generate`: what each setter says. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "../generate_descriptor.h"
 #include "support/recorded_graph.h"
-
-static int
-set_up(void **state)
-{
-	*state = recorded_graph_create();
-	return 0;
-}
-
-static int
-tear_down(void **state)
-{
-	recorded_graph_destroy(*state);
-	return 0;
-}
-
-/* One setter at a time: what was said since the last question. */
-#define SAYS(call, text)                                                                                               \
-	do {                                                                                                               \
-		call;                                                                                                          \
-		assert_string_equal(recorded_graph_text(r), text);                                                             \
-	} while (0)
 
 static void
 given_generated_records_when_described_then_each_setter_says_its_property_and_nothing_else_is_said(void **state)
@@ -49,7 +21,7 @@ given_generated_records_when_described_then_each_setter_says_its_property_and_no
 	SAYS(flow_input_with_bounded(in, 1), "input in: bounded = true\n");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, recorded_graph_setup, recorded_graph_teardown)
 
 int
 main(void)

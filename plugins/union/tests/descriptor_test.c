@@ -1,34 +1,6 @@
 /* Descriptors of the system `union`: what each setter says. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "../union_descriptor.h"
 #include "support/recorded_graph.h"
-
-static int
-set_up(void **state)
-{
-	*state = recorded_graph_create();
-	return 0;
-}
-
-static int
-tear_down(void **state)
-{
-	recorded_graph_destroy(*state);
-	return 0;
-}
-
-/* One setter at a time: what was said since the last question. */
-#define SAYS(call, text)                                                                                               \
-	do {                                                                                                               \
-		call;                                                                                                          \
-		assert_string_equal(recorded_graph_text(r), text);                                                             \
-	} while (0)
 
 static void
 given_a_union_when_described_then_its_members_are_said_and_nothing_else(void **state)
@@ -63,7 +35,7 @@ given_an_input_of_a_union_when_described_then_it_takes_what_every_input_takes_tr
 	SAYS(union_input_from(graph, "other", "configured"), "input other: described\ninput other: in system configured\n");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, recorded_graph_setup, recorded_graph_teardown)
 
 int
 main(void)

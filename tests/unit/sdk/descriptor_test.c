@@ -1,34 +1,6 @@
 /* Descriptors in code: every setter says exactly what it was given, with its place, and nothing else. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "flow_sdk/descriptor.h"
 #include "support/recorded_graph.h"
-
-static int
-set_up(void **state)
-{
-	*state = recorded_graph_create();
-	return 0;
-}
-
-static int
-tear_down(void **state)
-{
-	recorded_graph_destroy(*state);
-	return 0;
-}
-
-/* One setter at a time: what was said since the last question. */
-#define SAYS(call, text)                                                                                               \
-	do {                                                                                                               \
-		call;                                                                                                          \
-		assert_string_equal(recorded_graph_text(r), text);                                                             \
-	} while (0)
 
 static void
 given_nothing_set_when_described_then_nothing_is_said_but_what_there_is(void **state)
@@ -196,7 +168,7 @@ given_nested_setters_when_called_then_all_are_said_from_the_inside_out(void **st
 	SAYS(flow_input_with_bounded(flow_input_with_serde(flow_input_with_priority(in, 1), "json"), 1), "input in: priority = 1\ninput in: serde = \"json\"\ninput in: bounded = true\n");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, recorded_graph_setup, recorded_graph_teardown)
 
 int
 main(void)
