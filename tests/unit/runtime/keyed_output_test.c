@@ -40,7 +40,9 @@ keep_process(flow_function *function, uint32_t input, const flow_batch *batch, f
 		for (FLOW_ROWS(batch, k)) {
 			uint32_t row = flow_row(batch, k);
 			flow_builder *builder = out->builder(out);
-			builder->ops->add_columns(builder, FLOW_COLUMN_KEY | FLOW_COLUMN_TIMESTAMP);
+			if (builder->ops->add_columns(builder, FLOW_COLUMN_KEY | FLOW_COLUMN_TIMESTAMP) != FLOW_OK ||
+				builder->ops->keep(builder, batch) != FLOW_OK)
+				return FLOW_E_MEMORY;
 			int64_t key = flow_batch_field(batch, row, 0)->as.int64;
 			uint32_t made = flow_builder_add(builder, batch->value[row]);
 			builder->key[made] = flow_int64(input == wrong_input && i == wrong_output ? key + 1 : key);
