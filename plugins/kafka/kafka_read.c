@@ -1,2 +1,531 @@
-/* Messages into batches. */
-#include "kafka.h"
+/*
+ * Messages into batches. They stay in librdkafka's memory, which a batch gives back when it dies: nothing is copied, and nothing allocated
+ * for a record.
+ */
+#include <stdio.h>
+
+#include "kafka_source.h"
+
+/* What a batch owns. Lies in the batch's own memory. */
+struct lent {
+	uint32_t count;
+	rd_kafka_message_t *messages[];
+};
+
+static void
+give_back(void *owner)
+{
+	struct lent *lent = owner;
+	for (uint32_t i = 0; i < lent->count; i++)
+		rd_kafka_message_destroy(lent->messages[i]);
+}
+
+/* --- what was taken from the queue and not handed on -------------------------------------------------------------------- */
+
+static rd_kafka_message_t **
+held_at(flow_source *source, uint32_t i)
+{
+	return &source->held[source->held_first + i];
+}
+
+/* Takes `count` out at `at`; who calls owns them. */
+static void
+take_out(flow_source *source, uint32_t at, uint32_t count)
+{
+	if (at != 0)
+		memmove(held_at(source, count), held_at(source, 0), at * sizeof(*source->held));
+	source->held_first += count;
+	source->held_count -= count;
+	if (source->held_count == 0)
+		source->held_first = 0;
+}
+
+static struct kafka_partition *
+partition_of(flow_source *source, const rd_kafka_message_t *message)
+{
+	struct kafka_partition *p = source->current;
+	const char *topic = message->rkt == NULL ? "" : rd_kafka_topic_name(message->rkt);
+	if (p == NULL || p->number != message->partition || strcmp(p->topic, topic) != 0)
+		p = kafka_partition_find(source, topic, message->partition);
+	source->current = p;
+	return p;
+}
+
+void
+kafka_read_drop(flow_source *source, const struct kafka_partition *p)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < source->held_count; i++) {
+		rd_kafka_message_t *message = *held_at(source, i);
+		if (p == NULL || partition_of(source, message) == p)
+			rd_kafka_message_destroy(message);
+		else
+			*held_at(source, kept++) = message;
+	}
+	source->held_count = kept;
+	source->current = NULL;
+}
+
+static flow_status
+make_room(flow_source *source, flow_error *error)
+{
+	if (source->held_first != 0 && source->held_count != 0)
+		memmove(source->held, held_at(source, 0), source->held_count * sizeof(*source->held));
+	source->held_first = 0;
+	uint32_t wanted = source->held_count + KAFKA_BATCH;
+	if (wanted <= source->held_room)
+		return FLOW_OK;
+	void *grown = source->system->host->reallocate(source->held, wanted * sizeof(*source->held));
+	if (grown == NULL)
+		return kafka_no_memory(source->system->host, error);
+	source->held = grown;
+	source->held_room = wanted;
+	return FLOW_OK;
+}
+
+/* Takes what the client has now. *count 0: nothing. */
+static flow_status
+take(flow_source *source, uint32_t *count, flow_error *error)
+{
+	flow_status status = make_room(source, error);
+	if (status != FLOW_OK)
+		return status;
+	ssize_t got = rd_kafka_consume_batch_queue(source->queue, 0, source->held + source->held_count, KAFKA_BATCH);
+	*count = got < 0 ? 0 : (uint32_t)got;
+	source->held_count += *count;
+	return FLOW_OK;
+}
+
+/* --- a client that stopped fetching ------------------------------------------------------------------------------------- */
+
+/* It stops when its queue is full, and would look again only after a second: it is woken when half is used up. */
+static void
+keep_fetching(flow_source *source)
+{
+	uint64_t waiting = rd_kafka_queue_length(source->queue);
+	uint64_t full = source->full_records;
+	if (source->record_bytes != 0 && source->full_bytes / source->record_bytes < full)
+		full = source->full_bytes / source->record_bytes;
+	if (waiting >= full - full / 8) {
+		source->was_full = 1;
+	} else if (source->was_full && waiting < full / 2) {
+		source->was_full = 0;
+		pthread_mutex_lock(&source->system->lock);
+		source->wants_nudge = 1;
+		pthread_mutex_unlock(&source->system->lock);
+		kafka_topics_signal(source->system);
+	}
+}
+
+/* --- partitions in the client ------------------------------------------------------------------------------------------- */
+
+flow_status
+kafka_read_start(flow_source *source, flow_error *error)
+{
+	if (source->due_count == 0)
+		return FLOW_OK;
+	rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)source->due_count);
+	for (uint32_t i = 0; i < source->partition_count; i++) {
+		struct kafka_partition *p = source->partitions[i];
+		if (!p->due)
+			continue;
+		p->due = 0;
+		kafka_partition_settle(source, p);
+		int64_t next = atomic_load(&p->next);
+		p->reading = 1;
+		if (next >= p->bound)
+			kafka_partition_end(source, p);
+		else
+			rd_kafka_topic_partition_list_add(list, p->topic, p->number)->offset = next;
+	}
+	source->due_count = 0;
+	flow_status status = FLOW_OK;
+	if (source->group != NULL) {
+		status = kafka_group_start(source, list, error);
+	} else if (list->cnt != 0) {
+		rd_kafka_error_t *failed = rd_kafka_incremental_assign(source->client, list);
+		if (failed != NULL)
+			status = kafka_failed(source->system->host, error, rd_kafka_error_code(failed), "reading cannot begin");
+		rd_kafka_error_destroy(failed);
+	}
+	rd_kafka_topic_partition_list_destroy(list);
+	return status;
+}
+
+static void
+set_paused(flow_source *source, struct kafka_partition *p, int paused)
+{
+	rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+	rd_kafka_topic_partition_list_add(list, p->topic, p->number);
+	if (paused)
+		rd_kafka_pause_partitions(source->client, list);
+	else
+		rd_kafka_resume_partitions(source->client, list);
+	rd_kafka_topic_partition_list_destroy(list);
+	p->paused_there = (uint8_t)paused;
+}
+
+/* Where everything is held back, it is enough to take nothing; where a part is, the client must know which. What it has fetched
+ * of a paused partition it forgets, and fetches again. */
+static int
+all_paused(flow_source *source)
+{
+	uint32_t reading = 0, paused = 0;
+	for (uint32_t i = 0; i < source->partition_count; i++) {
+		reading += source->partitions[i]->reading;
+		paused += source->partitions[i]->reading && source->partitions[i]->paused;
+	}
+	return reading != 0 && reading == paused;
+}
+
+static void
+apply_pauses(flow_source *source)
+{
+	for (uint32_t i = 0; i < source->partition_count; i++) {
+		struct kafka_partition *p = source->partitions[i];
+		if (p->reading && p->paused != p->paused_there)
+			set_paused(source, p, p->paused);
+	}
+	source->pause_changes = 0;
+}
+
+/* --- what is no record -------------------------------------------------------------------------------------------------- */
+
+static flow_status
+go_on_at(flow_source *source, struct kafka_partition *p, int64_t offset, flow_error *error)
+{
+	rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+	rd_kafka_topic_partition_list_add(list, p->topic, p->number)->offset = offset;
+	if (source->group == NULL) {
+		rd_kafka_error_destroy(rd_kafka_incremental_unassign(source->client, list));
+		kafka_read_drop(source, p);
+	}
+	atomic_store(&p->next, offset);
+	rd_kafka_topic_partition_list_destroy(list);
+	p->reading = 0;
+	p->due = 1;
+	source->due_count++;
+	return kafka_read_start(source, error);
+}
+
+static void
+reached(struct kafka_partition *p, int64_t offset)
+{
+	if (offset > atomic_load_explicit(&p->next, memory_order_relaxed))
+		atomic_store_explicit(&p->next, offset, memory_order_relaxed);
+}
+
+static flow_status
+handle_lost(flow_source *source, struct kafka_partition *p, flow_error *error)
+{
+	int64_t offset;
+	flow_status status = kafka_partition_lost(source, p, atomic_load(&p->next), &offset, error);
+	return status == FLOW_OK ? go_on_at(source, p, offset, error) : status;
+}
+
+/* Errors of a partition that librdkafka deals with by itself. */
+static int
+is_passing(flow_status status)
+{
+	return status == FLOW_E_TIMEOUT || status == FLOW_E_UNAVAILABLE;
+}
+
+static flow_status
+handle_error(flow_source *source, struct kafka_partition *p, const rd_kafka_message_t *message, flow_error *error)
+{
+	const flow_host *host = source->system->host;
+	flow_status status = kafka_status(message->err);
+	if (message->err == RD_KAFKA_RESP_ERR__FATAL) {
+		char text[KAFKA_ERROR_SIZE];
+		rd_kafka_resp_err_t code = rd_kafka_fatal_error(source->client, text, sizeof(text));
+		return flow_fail(host, error, kafka_status(code), "the client cannot go on: %s", text);
+	}
+	if (is_passing(status) || message->err == RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED) {
+		flow_say(host, FLOW_LOG_WARN, source->component, "%s", rd_kafka_message_errstr(message));
+		return FLOW_OK;
+	}
+	/* A job that named no group asks nothing of one. */
+	if (message->err == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED && source->settings.group == NULL)
+		return FLOW_OK;
+	if (p == NULL)
+		return kafka_failed(host, error, message->err, "%s", rd_kafka_message_errstr(message));
+	if (status == FLOW_E_NOT_FOUND)
+		return flow_fail(host, error, FLOW_E_NOT_FOUND, "topic '%s', partition %d is not there any more", p->topic,
+						 p->number);
+	return kafka_failed(host, error, message->err, "topic '%s', partition %d, offset %lld: %s", p->topic, p->number,
+						(long long)message->offset, rd_kafka_message_errstr(message));
+}
+
+/* Takes the message. */
+static flow_status
+handle_event(flow_source *source, rd_kafka_message_t *message, flow_error *error)
+{
+	struct kafka_partition *p = partition_of(source, message);
+	flow_status status = FLOW_OK;
+	if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+		if (p != NULL && p->reading) {
+			/* Everything in front of it was a record that was handed on, a transaction's marker, or is not there. */
+			reached(p, message->offset);
+			if (message->offset >= p->bound)
+				kafka_partition_end(source, p);
+		}
+	} else if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET) {
+		if (p != NULL && p->reading)
+			status = handle_lost(source, p, error);
+	} else {
+		status = handle_error(source, p, message, error);
+	}
+	rd_kafka_message_destroy(message);
+	return status;
+}
+
+/* --- records ------------------------------------------------------------------------------------------------------------ */
+
+static flow_status
+add_headers(flow_builder *builder, uint32_t row, const rd_kafka_message_t *message)
+{
+	rd_kafka_headers_t *headers = NULL;
+	if (rd_kafka_message_headers(message, &headers) != RD_KAFKA_RESP_ERR_NO_ERROR)
+		return FLOW_OK;
+	size_t count = rd_kafka_header_cnt(headers);
+	if (count == 0)
+		return FLOW_OK;
+	if (builder->headers == NULL && builder->ops->add_columns(builder, FLOW_COLUMN_HEADERS) != FLOW_OK)
+		return FLOW_E_MEMORY;
+	flow_header *items = flow_builder_alloc(builder, count * sizeof(*items));
+	if (items == NULL)
+		return FLOW_E_MEMORY;
+	for (size_t i = 0; i < count; i++) {
+		const char *name;
+		const void *value;
+		size_t size;
+		rd_kafka_header_get_all(headers, i, &name, &value, &size);
+		items[i].name = flow_slice_of(name);
+		items[i].value = value == NULL ? flow_null() : flow_bytes(value, (uint32_t)size);
+	}
+	builder->headers[row] = (flow_headers){ items, count };
+	return FLOW_OK;
+}
+
+static flow_status
+bad_timestamp(flow_source *source, const struct kafka_partition *p, const rd_kafka_message_t *message,
+			  int64_t milliseconds, flow_error *error)
+{
+	return flow_fail(source->system->host, error, FLOW_E_RANGE,
+					 "topic '%s', partition %d, offset %lld: timestamp %lld (milliseconds) is out of range", p->topic,
+					 p->number, (long long)message->offset, (long long)milliseconds);
+}
+
+static flow_status
+add_record(flow_source *source, const struct kafka_partition *p, const rd_kafka_message_t *message,
+		   flow_builder *builder, flow_error *error)
+{
+	rd_kafka_timestamp_type_t type;
+	int64_t milliseconds = rd_kafka_message_timestamp(message, &type);
+	if (type != RD_KAFKA_TIMESTAMP_NOT_AVAILABLE &&
+		(milliseconds > INT64_MAX / 1000 || milliseconds < INT64_MIN / 1000))
+		return bad_timestamp(source, p, message, milliseconds, error);
+	uint32_t row = flow_builder_add(
+		builder, message->payload == NULL ? flow_null() : flow_bytes(message->payload, (uint32_t)message->len));
+	builder->key[row] = message->key == NULL ? flow_null() : flow_bytes(message->key, (uint32_t)message->key_len);
+	builder->timestamp[row] = type == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE ? FLOW_NO_TIMESTAMP : milliseconds * 1000;
+	builder->ordinal[row] = message->offset;
+	if (builder->headers != NULL)
+		builder->headers[row] = (flow_headers){ NULL, 0 };
+	if (source->settings.headers && add_headers(builder, row, message) != FLOW_OK)
+		return kafka_no_memory(source->system->host, error);
+	return FLOW_OK;
+}
+
+/* How many messages from `at` on go into one batch; *bytes of them. *ended: the next one lies behind the bound. */
+static uint32_t
+measure_run(flow_source *source, const struct kafka_partition *p, uint32_t at, const flow_builder *builder,
+			uint64_t *bytes, int *ended)
+{
+	const rd_kafka_message_t *first = *held_at(source, at);
+	uint64_t room = builder->soft_end > builder->next ? (uint64_t)(builder->soft_end - builder->next) : 0;
+	uint32_t count = 0;
+	*bytes = 0;
+	for (; at + count < source->held_count && count < builder->row_capacity; count++) {
+		const rd_kafka_message_t *m = *held_at(source, at + count);
+		if (m->err != RD_KAFKA_RESP_ERR_NO_ERROR || m->rkt != first->rkt || m->partition != first->partition)
+			break;
+		*ended = m->offset >= p->bound;
+		if (*ended || (count != 0 && *bytes + m->len + m->key_len > room))
+			break;
+		*bytes += m->len + m->key_len;
+	}
+	return count;
+}
+
+static flow_status
+hand_on(flow_source *source, struct kafka_partition *p, uint32_t at, flow_builder *builder, flow_error *error)
+{
+	uint64_t bytes;
+	int ended = 0;
+	uint32_t count = measure_run(source, p, at, builder, &bytes, &ended);
+	builder->partition = p->shown.index;
+	if (ended)
+		kafka_partition_end(source, p);
+	if (count == 0)
+		return FLOW_AGAIN;
+	builder->flags |= FLOW_BATCH_RAW;
+	struct lent *lent = flow_builder_alloc(builder, sizeof(*lent) + count * sizeof(lent->messages[0]));
+	if (lent == NULL ||
+		builder->ops->add_columns(builder, FLOW_COLUMN_KEY | FLOW_COLUMN_TIMESTAMP | FLOW_COLUMN_ORDINAL) != FLOW_OK)
+		return kafka_no_memory(source->system->host, error);
+	for (uint32_t i = 0; i < count; i++) {
+		flow_status status = add_record(source, p, *held_at(source, at + i), builder, error);
+		if (status != FLOW_OK && i == 0)
+			return status;
+		if (status != FLOW_OK)
+			count = i; /* those in front of it first; it fails alone next time */
+	}
+	lent->count = count;
+	memcpy(lent->messages, held_at(source, at), count * sizeof(lent->messages[0]));
+	int64_t last = (*held_at(source, at + count - 1))->offset;
+	take_out(source, at, count);
+	source->record_bytes = bytes / count + 1;
+	if (builder->ops->adopt(builder, give_back, lent, bytes) != FLOW_OK)
+		return kafka_no_memory(source->system->host, error);
+	p->last = last;
+	reached(p, last + 1);
+	if (last + 1 >= p->bound)
+		kafka_partition_end(source, p);
+	keep_fetching(source);
+	return FLOW_OK;
+}
+
+/* Whether the message at `at` is to be handed on: FLOW_OK; FLOW_AGAIN: its partition is paused; FLOW_END: it is nobody's. */
+static flow_status
+judge(flow_source *source, uint32_t at, struct kafka_partition **p)
+{
+	const rd_kafka_message_t *message = *held_at(source, at);
+	if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR)
+		return FLOW_OK;
+	*p = partition_of(source, message);
+	/* A client that was told to begin elsewhere may have taken messages before. */
+	if (*p == NULL || !(*p)->reading || message->offset < atomic_load_explicit(&(*p)->next, memory_order_relaxed))
+		return FLOW_END;
+	return (*p)->paused ? FLOW_AGAIN : FLOW_OK;
+}
+
+/* Hands on what is held. FLOW_AGAIN: nothing of it can be. */
+static flow_status
+use_held(flow_source *source, flow_builder *builder, flow_error *error)
+{
+	for (uint32_t at = 0; at < source->held_count;) {
+		struct kafka_partition *p = NULL;
+		rd_kafka_message_t *message = *held_at(source, at);
+		flow_status status = judge(source, at, &p);
+		if (status == FLOW_AGAIN) {
+			at++;
+			continue;
+		}
+		if (status == FLOW_END || message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+			take_out(source, at, 1);
+			if (status == FLOW_END)
+				rd_kafka_message_destroy(message);
+			else if ((status = handle_event(source, message, error)) != FLOW_OK)
+				return status;
+			at = 0;
+			continue;
+		}
+		status = hand_on(source, p, at, builder, error);
+		if (status != FLOW_AGAIN)
+			return status;
+	}
+	return FLOW_AGAIN;
+}
+
+/* --- the call ------------------------------------------------------------------------------------------------------------- */
+
+/* The next partition that ended. */
+static int
+next_end(flow_source *source, uint32_t *index)
+{
+	for (uint32_t i = 0; i < source->partition_count && source->end_count != 0; i++) {
+		struct kafka_partition *p = source->partitions[i];
+		if (p->ended != 1)
+			continue;
+		p->ended = 2;
+		source->end_count--;
+		if (!p->paused_there && p->last >= 0)
+			set_paused(source, p, 1); /* what lies behind the bound is not wanted */
+		*index = p->shown.index;
+		return 1;
+	}
+	return 0;
+}
+
+static flow_status
+look_at_changes(flow_source *source, int *changed, flow_error *error)
+{
+	*changed = 0;
+	if (!atomic_exchange(&source->changed, 0))
+		return FLOW_OK;
+	if (source->group != NULL)
+		return kafka_group_changed(source, changed, error);
+	if (atomic_load(&source->topics->gone))
+		return flow_fail(source->system->host, error, FLOW_E_NOT_FOUND,
+						 "topic '%s' has been deleted; make it again, or remove the input", source->settings.topic);
+	*changed = 1;
+	return FLOW_OK;
+}
+
+flow_status
+kafka_source_read(flow_source *source, flow_builder *builder, flow_error *error)
+{
+	int changed;
+	flow_status status = look_at_changes(source, &changed, error);
+	if (status == FLOW_OK)
+		status = kafka_read_start(source, error);
+	if (status != FLOW_OK || changed)
+		return status != FLOW_OK ? status : FLOW_CHANGED;
+	if (source->pause_changes != 0 && !all_paused(source))
+		apply_pauses(source);
+	for (;;) {
+		if (next_end(source, &builder->partition))
+			return FLOW_END;
+		status = use_held(source, builder, error);
+		if (status != FLOW_AGAIN || source->end_count != 0) {
+			if (status == FLOW_AGAIN)
+				continue;
+			return status;
+		}
+		uint32_t count = 0;
+		if (source->held_count >= KAFKA_BATCH && source->pause_changes != 0)
+			apply_pauses(source); /* all are paused, and for long: what else the client has to say must come through */
+		status = take(source, &count, error);
+		if (status != FLOW_OK)
+			return status;
+		if (atomic_load(&source->changed)) {
+			status = look_at_changes(source, &changed, error);
+			if (status != FLOW_OK || changed)
+				return status != FLOW_OK ? status : FLOW_CHANGED;
+		}
+		if (count == 0)
+			return FLOW_AGAIN;
+	}
+}
+
+/* --- commits -------------------------------------------------------------------------------------------------------------- */
+
+flow_status
+kafka_read_commit(flow_source *source, rd_kafka_topic_partition_list_t *list, flow_error *error)
+{
+	const flow_host *host = source->system->host;
+	rd_kafka_event_t *event;
+	while ((event = rd_kafka_queue_poll(source->answers, 0)) != NULL)
+		rd_kafka_event_destroy(event); /* of a commit that took too long */
+	rd_kafka_resp_err_t code = rd_kafka_commit_queue(source->client, list, source->answers, NULL, NULL);
+	event = code == RD_KAFKA_RESP_ERR_NO_ERROR ? rd_kafka_queue_poll(source->answers, source->system->request_timeout)
+											   : NULL;
+	if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
+		code = event == NULL ? RD_KAFKA_RESP_ERR__TIMED_OUT : rd_kafka_event_error(event);
+	if (event != NULL)
+		rd_kafka_event_destroy(event);
+	return code == RD_KAFKA_RESP_ERR_NO_ERROR || code == RD_KAFKA_RESP_ERR__NO_OFFSET
+			   ? FLOW_OK
+			   : kafka_failed(host, error, code, "offsets of group '%s' cannot be committed", source->settings.group);
+}

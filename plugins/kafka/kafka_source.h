@@ -1,0 +1,190 @@
+/*
+ * kafka_source.h - sources and what they share, for the files that read. Private to them.
+ *
+ * Threads. A source belongs to its task. What the watching thread (kafka_topics.c) and callers from anywhere touch is atomic or under
+ * the system's lock: the list of inputs (struct kafka_topics), a source's requests, and its list of partitions while it grows.
+ *
+ * A partition's life: listed -> (source_assign) due -> reading -> ended, or given up. `due` ones are handed to librdkafka together by the
+ * next read, when all that are assigned before tasks run have been: only then it is known whether the job goes on from somewhere.
+ */
+#ifndef KAFKA_KAFKA_SOURCE_H
+#define KAFKA_KAFKA_SOURCE_H
+
+#include <regex.h>
+#include <stdatomic.h>
+
+#include "kafka.h"
+
+#define KAFKA_BATCH 1024        /* messages that are taken from the client's queue at once */
+#define KAFKA_UNKNOWN INT64_MIN /* an offset that is not known */
+
+/* What an input's options say. */
+struct kafka_input_settings {
+	const flow_host *host;
+	char *topic;   /* NULL: a pattern */
+	char *pattern; /* as configured */
+	regex_t expression;
+	int has_expression;
+	char *group; /* NULL: none */
+	int by_group, eager;
+	int64_t start_timestamp; /* milliseconds; KAFKA_UNKNOWN: not set */
+	struct kafka_start {
+		char *id; /* of the partition */
+		int64_t offset;
+	} * starts;
+	uint64_t start_count;
+	uint32_t reset; /* FLOW_START_*; 0: an error */
+	int anew;       /* what the group has committed does not count */
+	int headers;
+	int bounded;
+};
+
+/* FLOW_E_CONFIG with the option that is wrong. */
+flow_status kafka_settings_read(const flow_host *host, const flow_stream_request *request,
+								struct kafka_input_settings *settings, flow_error *error);
+void kafka_settings_free(struct kafka_input_settings *settings);
+int kafka_settings_match(const struct kafka_input_settings *settings, const char *topic);
+
+/* One partition of a topic, as it was when it was found. */
+struct kafka_place {
+	char *topic;
+	int32_t number;
+	int64_t low, high; /* first offset and end */
+	int64_t stamped;   /* offset of start_timestamp, or KAFKA_UNKNOWN */
+	int64_t committed; /* of the group, or KAFKA_UNKNOWN */
+	int late;          /* it was not there when the job started */
+};
+
+/* The partitions of an input, for the sources of all its tasks. */
+struct kafka_topics {
+	struct kafka_topics *next;
+	flow_system *system;
+	char *stream;
+	uint32_t references; /* sources */
+	struct kafka_input_settings settings;
+	struct kafka_place **places; /* only grows; under the system's lock, as the next */
+	uint32_t count, room;
+	int64_t due;        /* when to look again; monotonic */
+	int busy;           /* the watching thread is looking */
+	int missing;        /* how often in a row the topic was not there */
+	atomic_int gone;    /* it was deleted */
+	atomic_int goes_on; /* the job has read this input before */
+};
+
+struct kafka_partition {
+	flow_partition shown;
+	char *topic;
+	int32_t number;
+	int64_t low, high; /* as far as known: for the start, and for what is said of a lost position */
+	int64_t stamped, committed;
+	int late;
+	int64_t bound; /* bounded reads end here; INT64_MAX: never */
+	int64_t start; /* where reading began; KAFKA_UNKNOWN: not settled yet */
+	_Atomic int64_t
+		next;     /* offset to go on from, behind everything that was handed on; KAFKA_UNKNOWN: not settled yet */
+	int64_t last; /* of the last record handed on; -1: none */
+	_Atomic int64_t saved; /* told by source_committed; KAFKA_UNKNOWN: nothing yet */
+	uint8_t due, reading;
+	uint8_t ended;                /* 1: to be told, 2: told */
+	uint8_t paused, paused_there; /* by the host; and in the client */
+	uint8_t listed;               /* by source_partitions */
+	uint8_t given_up;             /* by the group: 1: to be released, 2: released, or lost */
+};
+
+struct flow_source {
+	struct kafka_owner owner;
+	flow_system *system;
+	flow_source *next_source; /* of the system; under its lock */
+	char *stream;
+	char *component; /* "clicks/orders" */
+	uint32_t task;
+	uint32_t start; /* FLOW_START_* */
+	int commits;    /* source_committed commits to the group */
+	const flow_waker *waker;
+	struct kafka_input_settings settings;
+	struct kafka_topics *topics; /* NULL: by group */
+	struct kafka_group *group;   /* NULL: not by group */
+	rd_kafka_t *client;
+	rd_kafka_queue_t *queue;             /* of the client's messages */
+	rd_kafka_queue_t *answers;           /* of commits */
+	struct kafka_partition **partitions; /* grows under the system's lock */
+	uint32_t partition_count, partition_room;
+	const flow_partition **list;     /* what source_partitions returned */
+	struct kafka_partition **sorted; /* by topic and number: those that are not given up */
+	uint32_t sorted_count;
+	struct kafka_partition *current; /* of the last message */
+	uint32_t due_count;
+	uint32_t end_count; /* ended, to be told */
+	uint32_t pause_changes;
+	rd_kafka_message_t **held; /* taken from the queue, not handed on yet */
+	uint32_t held_first, held_count, held_room;
+	atomic_int changed; /* look at topics, or at the group */
+	/* The client stops fetching when its queue is full, and looks again after a second only, unless something wakes it. */
+	uint64_t full_records, full_bytes; /* of the queue */
+	uint64_t record_bytes;             /* of a record, on average of the last batch */
+	int was_full;
+	int wants_nudge; /* under the system's lock, as the next */
+	int busy;        /* the watching thread uses it */
+	flow_metric *lost;
+	_Atomic int64_t rebalances;
+};
+
+/* kafka_topics.c ------------------------------------------------------------------------------------------------------- */
+
+/* Finds the input's partitions, or shares what another task's source has found; starts the watching thread. */
+flow_status kafka_topics_open(flow_source *source, const flow_stream_request *request, flow_error *error);
+void kafka_topics_close(flow_source *source);
+/* Lets the watching thread look at what sources want. */
+void kafka_topics_signal(flow_system *system);
+/* Takes the source into the system's list, and out of it (waits until the watching thread lets go of it). */
+flow_status kafka_topics_add_source(flow_source *source, flow_error *error);
+void kafka_topics_remove_source(flow_source *source);
+/* First offsets, ends, offsets of start_timestamp of places. */
+flow_status kafka_topics_look(flow_system *system, const struct kafka_input_settings *settings,
+							  struct kafka_place *const *places, uint32_t count, flow_error *error);
+/* What the group has committed for places, asked on the source's own client. */
+flow_status kafka_topics_committed(flow_source *source, struct kafka_place *const *places, uint32_t count,
+								   flow_error *error);
+struct kafka_place *kafka_place_new(const flow_host *host, const char *topic, int32_t number);
+void kafka_place_free(const flow_host *host, struct kafka_place *place);
+
+/* kafka_source.c ------------------------------------------------------------------------------------------------------- */
+
+/* A new partition of the source, listed from now on. */
+flow_status kafka_partition_add(flow_source *source, const struct kafka_place *place, flow_error *error);
+/* The partitions that are not given up, sorted anew. */
+void kafka_partitions_sort(flow_source *source);
+struct kafka_partition *kafka_partition_find(flow_source *source, const char *topic, int32_t number);
+/* Settles where reading begins. The end of a job's own checkpoint is checked by source_assign. */
+void kafka_partition_settle(flow_source *source, struct kafka_partition *p);
+/* The record to go on with is not there. Settles *offset by the option offset_reset, and says so; or fails. Asks brokers. */
+flow_status kafka_partition_lost(flow_source *source, struct kafka_partition *p, int64_t wanted, int64_t *offset,
+								 flow_error *error);
+void kafka_partition_end(flow_source *source, struct kafka_partition *p);
+
+/* kafka_read.c --------------------------------------------------------------------------------------------------------- */
+
+/* Hands due partitions to the client. */
+flow_status kafka_read_start(flow_source *source, flow_error *error);
+/* Forgets messages that were taken and not handed on, of one partition, or of all (NULL). */
+void kafka_read_drop(flow_source *source, const struct kafka_partition *p);
+/* Commits offsets, and waits. */
+flow_status kafka_read_commit(flow_source *source, rd_kafka_topic_partition_list_t *list, flow_error *error);
+
+/* kafka_group.c -------------------------------------------------------------------------------------------------------- */
+
+struct kafka_group *kafka_group_new(flow_source *source); /* NULL: out of memory */
+flow_status kafka_group_configure(flow_source *source, rd_kafka_conf_t *conf, flow_error *error);
+flow_status kafka_group_open(flow_source *source, flow_error *error);
+/* Leaves the group: waits for it. */
+void kafka_group_leave(flow_source *source);
+void kafka_group_close(flow_source *source);
+/* [watching thread] Whether there is something to look up, and looks it up. */
+int kafka_group_wants(const flow_source *source);
+void kafka_group_look(flow_source *source);
+/* The group gave or took partitions: 1: the list changed. */
+flow_status kafka_group_changed(flow_source *source, int *changed, flow_error *error);
+flow_status kafka_group_start(flow_source *source, const rd_kafka_topic_partition_list_t *due, flow_error *error);
+flow_status kafka_group_released(flow_source *source, struct kafka_partition *p, flow_error *error);
+
+#endif
