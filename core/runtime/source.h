@@ -21,6 +21,7 @@ typedef struct source_partition {
 	flow_slice place;
 	uint8_t mine;
 	uint8_t ended;
+	uint8_t assigned;    /* the source was told to read it */
 	uint8_t broken;      /* byte streams: its decoder gave up, the rest is skipped */
 	uint8_t gone;        /* taken away by the group: read no more, released when what was read is committed */
 	uint64_t reported;   /* gone: first epoch that has its last position */

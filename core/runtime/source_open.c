@@ -65,6 +65,7 @@ flow_status
 source_start(source_self *self, source_partition *p, flow_error *error)
 {
 	p->mine = 1;
+	p->assigned = 1;
 	self->mine++;
 	self->live++;
 	atomic_fetch_add(&self->n->task->topology->inputs[self->n->op->stream].live_partitions, 1);

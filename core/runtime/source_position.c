@@ -14,11 +14,12 @@ static flow_status
 position_of(source_self *self, source_partition *p, flow_slice *position, flow_error *error)
 {
 	*position = p->restored;
-	if (p->used < 0 && (p->restored.data != NULL || self->stream->byte_stream))
+	if (!p->ended && p->used < 0 && (p->restored.data != NULL || self->stream->byte_stream))
 		return FLOW_OK;
 	uint64_t size = 0;
+	int64_t used = p->ended ? INT64_MAX : p->used;
 	flow_status status =
-		self->ops->source_position(self->source, p->index, p->used, self->position, FLOW_POSITION_MAX, &size, error);
+		self->ops->source_position(self->source, p->index, used, self->position, FLOW_POSITION_MAX, &size, error);
 	status = error_settle(error, status, "source_position");
 	if (status < 0 || size > FLOW_POSITION_MAX)
 		return status < 0 ? status
@@ -50,7 +51,9 @@ add_positions(source_self *self, task_report *report, flow_error *error)
 										 .partition = p->id,
 										 .ended = p->ended };
 		flow_status status = FLOW_OK;
-		if (!p->ended)
+		/* Nobody goes on behind an end, but systems that show progress are told of it: records may lie in front of it that are not
+		 * handed out. */
+		if (!p->ended || (p->assigned && FLOW_CAN(self->ops, source_committed) && !self->stream->byte_stream))
 			status = position_of(self, p, &position.position, error);
 		if (status == FLOW_OK && !p->ended && self->stream->byte_stream) {
 			position.decoder = p->restored_decoder;

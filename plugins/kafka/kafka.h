@@ -29,6 +29,7 @@
 
 #include <librdkafka/rdkafka.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "flow/flow.h"
 #include "flow_sdk/plugin.h"
@@ -47,6 +48,9 @@ struct kafka_owner {
 	pthread_mutex_t lock;
 	rd_kafka_resp_err_t code;
 	char text[KAFKA_ERROR_SIZE];
+	void *context;      /* of callbacks */
+	atomic_int closing; /* callbacks leave context and system alone */
+	int eager;          /* how to answer the group then */
 };
 
 struct flow_system {
@@ -113,6 +117,9 @@ void kafka_owner_close(struct kafka_owner *owner);
  * `owner`, once the handle is polled. */
 flow_status kafka_client_open(struct kafka_owner *owner, rd_kafka_type_t type, rd_kafka_conf_t *conf,
 							  rd_kafka_t **client, flow_error *error);
+/* Closes a consumer, and takes it with its owner, which lies in memory from the host. A client that does not end is left behind with a
+ * warning: librdkafka waits for ever for partitions of a topic that was deleted. */
+void kafka_client_leave(struct kafka_owner *owner, rd_kafka_t *client);
 /* A copy of the system's template for that type; NULL: out of memory. */
 rd_kafka_conf_t *kafka_client_conf(const flow_system *system, rd_kafka_type_t type);
 /* The status that fits one of librdkafka's errors. */
@@ -177,6 +184,7 @@ flow_status kafka_source_committed(flow_source *source, const flow_position *con
 								   flow_error *error);
 flow_status kafka_source_released(flow_source *source, uint32_t partition, flow_error *error);
 void kafka_source_remaining(flow_source *source, int64_t *records, int64_t *bytes);
+void kafka_source_numbers(flow_source *source, const flow_numbers *numbers);
 void kafka_source_close(flow_source *source);
 
 /* For a transaction that takes the offsets of an input read by group into it: the open source of that stream and task (in the order

@@ -1,6 +1,10 @@
 /* Handles of librdkafka: made, logged, their errors told. */
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "kafka.h"
 
@@ -136,7 +140,9 @@ kafka_owner_close(struct kafka_owner *owner)
 static void
 on_log(const rd_kafka_t *client, int level, const char *facility, const char *text)
 {
-	const struct kafka_owner *owner = rd_kafka_opaque(client);
+	struct kafka_owner *owner = rd_kafka_opaque(client);
+	if (atomic_load(&owner->closing))
+		return; /* what goes wrong now is of no interest any more */
 	/* What librdkafka calls an error is a connection that it will make again: nothing has failed yet. */
 	uint32_t flow_level = level <= SYSLOG_WARNING ? FLOW_LOG_WARN
 						  : level <= SYSLOG_INFO  ? FLOW_LOG_INFO
@@ -180,4 +186,65 @@ kafka_client_open(struct kafka_owner *owner, rd_kafka_type_t type, rd_kafka_conf
 	}
 	rd_kafka_conf_destroy(conf); /* only taken on success */
 	return flow_fail(owner->system->host, error, FLOW_E_CONFIG, "librdkafka: %s", text);
+}
+
+/* --- the end of a consumer ------------------------------------------------------------------------------------------- */
+
+#define PATIENCE 10000 /* milliseconds */
+
+struct leaving {
+	rd_kafka_t *client;
+	int done; /* eventfd */
+};
+
+static void *
+leave_main(void *argument)
+{
+	struct leaving *leaving = argument;
+	uint64_t one = 1;
+	rd_kafka_consumer_close(leaving->client);
+	rd_kafka_destroy_flags(leaving->client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+	return write(leaving->done, &one, sizeof(one)) < 0 ? argument : NULL;
+}
+
+/* 0: it did not end in time. */
+static int
+leave_in_time(struct leaving *leaving)
+{
+	pthread_t thread;
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	int started = pthread_create(&thread, NULL, leave_main, leaving) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!started)
+		return 0;
+	struct pollfd ready = { .fd = leaving->done, .events = POLLIN };
+	int ended = poll(&ready, 1, PATIENCE) > 0;
+	if (ended)
+		pthread_join(thread, NULL);
+	else
+		pthread_detach(thread);
+	return ended;
+}
+
+void
+kafka_client_leave(struct kafka_owner *owner, rd_kafka_t *client)
+{
+	const flow_host *host = owner->system->host;
+	struct leaving *leaving = flow_new(host, sizeof(*leaving));
+	atomic_store(&owner->closing, 1);
+	if (leaving != NULL) {
+		leaving->client = client;
+		leaving->done = eventfd(0, EFD_CLOEXEC);
+	}
+	if (leaving != NULL && leaving->done >= 0 && leave_in_time(leaving)) {
+		close(leaving->done);
+		host->release(leaving);
+		kafka_owner_close(owner);
+		host->release(owner);
+		return;
+	}
+	flow_say(host, FLOW_LOG_WARN, owner->component, "the client does not end within %d ms; it is left behind",
+			 PATIENCE);
 }

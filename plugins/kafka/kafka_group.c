@@ -30,7 +30,6 @@ struct kafka_group {
 		uint32_t count;
 	} found; /* of those given */
 	uint32_t unreleased;
-	int leaving;
 	flow_status failed; /* of the look; the error is in `error` */
 	flow_error *error;
 };
@@ -157,16 +156,18 @@ take_taken(struct kafka_group *group, const rd_kafka_topic_partition_list_t *lis
 static void
 on_rebalance(rd_kafka_t *client, rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t *list, void *opaque)
 {
-	flow_source *source = opaque; /* its first member is the owner */
-	struct kafka_group *group = source->group;
-	(void)client;
-	atomic_fetch_add(&source->rebalances, 1);
-	if (group->leaving) {
-		if (code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS)
-			answer_given(source, list);
+	struct kafka_owner *owner = opaque;
+	if (atomic_load(&owner->closing)) {
+		if (owner->eager || code != RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS)
+			rd_kafka_assign(client, NULL);
 		else
-			answer_taken_now(group, list);
-	} else if (code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
+			rd_kafka_error_destroy(rd_kafka_incremental_unassign(client, list));
+		return;
+	}
+	flow_source *source = owner->context;
+	struct kafka_group *group = source->group;
+	atomic_fetch_add(&source->rebalances, 1);
+	if (code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
 		take_given(group, list);
 	} else if (code == RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS) {
 		take_taken(group, list);
@@ -327,6 +328,7 @@ kafka_group_configure(flow_source *source, rd_kafka_conf_t *conf, flow_error *er
 	const flow_host *host = source->system->host;
 	char value[300];
 	size_t size = sizeof(value);
+	source->owner->eager = source->settings.eager;
 	rd_kafka_conf_set_rebalance_cb(conf, on_rebalance);
 	flow_status status = kafka_property_set(host, conf, "partition.assignment.strategy",
 											source->settings.eager ? "range,roundrobin" : "cooperative-sticky", error);
@@ -364,14 +366,6 @@ kafka_group_open(flow_source *source, flow_error *error)
 	return code == RD_KAFKA_RESP_ERR_NO_ERROR
 			   ? FLOW_OK
 			   : kafka_failed(host, error, code, "group '%s' cannot be joined", source->settings.group);
-}
-
-void
-kafka_group_leave(flow_source *source)
-{
-	source->group->leaving = 1;
-	if (source->client != NULL)
-		rd_kafka_consumer_close(source->client);
 }
 
 void

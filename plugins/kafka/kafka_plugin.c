@@ -21,6 +21,7 @@ static const flow_system_ops system_ops = {
 	.source_committed = kafka_source_committed,
 	.source_released = kafka_source_released,
 	.source_remaining = kafka_source_remaining,
+	.source_numbers = kafka_source_numbers,
 	.source_close = kafka_source_close,
 	.writer_open = kafka_writer_open,
 	.write = kafka_writer_write,

@@ -125,12 +125,16 @@ kafka_read_start(flow_source *source, flow_error *error)
 	if (source->due_count == 0)
 		return FLOW_OK;
 	rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)source->due_count);
-	for (uint32_t i = 0; i < source->partition_count; i++) {
+	flow_status status = FLOW_OK;
+	for (uint32_t i = 0; i < source->partition_count && status == FLOW_OK; i++) {
 		struct kafka_partition *p = source->partitions[i];
 		if (!p->due)
 			continue;
+		if (p->start == KAFKA_UNKNOWN) {
+			kafka_partition_settle(source, p);
+			status = kafka_partition_check(source, p, error);
+		}
 		p->due = 0;
-		kafka_partition_settle(source, p);
 		int64_t next = atomic_load(&p->next);
 		p->reading = 1;
 		if (next >= p->bound)
@@ -139,8 +143,9 @@ kafka_read_start(flow_source *source, flow_error *error)
 			rd_kafka_topic_partition_list_add(list, p->topic, p->number)->offset = next;
 	}
 	source->due_count = 0;
-	flow_status status = FLOW_OK;
-	if (source->group != NULL) {
+	if (status != FLOW_OK) {
+		; /* it is fatal: nothing begins */
+	} else if (source->group != NULL) {
 		status = kafka_group_start(source, list, error);
 	} else if (list->cnt != 0) {
 		rd_kafka_error_t *failed = rd_kafka_incremental_assign(source->client, list);

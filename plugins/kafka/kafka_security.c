@@ -85,9 +85,11 @@ kafka_token_open(flow_system *system, const flow_options *options, flow_error *e
 static void
 on_token_wanted(rd_kafka_t *client, const char *config, void *opaque)
 {
-	const struct kafka_owner *owner = opaque;
+	struct kafka_owner *owner = opaque;
 	const flow_system *system = owner->system;
 	(void)config;
+	if (atomic_load(&owner->closing))
+		return;
 	char problem[KAFKA_ERROR_SIZE] = "the file is empty";
 	char *token = malloc(TOKEN_MAX + 1);
 	FILE *file = token == NULL ? NULL : fopen(system->token_file, "re");

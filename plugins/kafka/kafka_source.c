@@ -19,6 +19,7 @@ kafka_describe_input(flow_system *system, const flow_stream_request *request, fl
 	if (status != FLOW_OK)
 		return status;
 	description->bounded = request->bounded;
+	description->self_assigned = (uint32_t)settings.by_group;
 	system->input_count++;
 	rd_kafka_conf_t *trial = kafka_client_conf(system, RD_KAFKA_CONSUMER);
 	status = kafka_properties_apply(system->host, flow_option_get(request->options, "consumer"), trial, error);
@@ -349,8 +350,8 @@ kafka_partition_lost(flow_source *source, struct kafka_partition *p, int64_t wan
 	return FLOW_OK;
 }
 
-static flow_status
-check_start(flow_source *source, struct kafka_partition *p, flow_error *error)
+flow_status
+kafka_partition_check(flow_source *source, struct kafka_partition *p, flow_error *error)
 {
 	int64_t offset = p->start;
 	if (offset >= p->low && offset <= p->high)
@@ -381,7 +382,7 @@ kafka_source_assign(flow_source *source, uint32_t index, flow_slice position, fl
 		kafka_partition_settle(source, p);
 	}
 	if (p->start != KAFKA_UNKNOWN)
-		status = check_start(source, p, error);
+		status = kafka_partition_check(source, p, error);
 	if (status != FLOW_OK)
 		return status;
 	p->due = 1;
@@ -524,6 +525,29 @@ kafka_source_remaining(flow_source *source, int64_t *records, int64_t *bytes)
 	pthread_mutex_unlock(&source->system->lock);
 }
 
+void
+kafka_source_numbers(flow_source *source, const flow_numbers *numbers)
+{
+	const flow_slice whole = { NULL, 0 };
+	pthread_mutex_lock(&source->system->lock);
+	for (uint32_t i = 0; i < source->partition_count; i++) {
+		const struct kafka_partition *p = source->partitions[i];
+		int64_t next = atomic_load_explicit(&p->next, memory_order_relaxed), end = end_of(source, p);
+		int64_t saved = atomic_load_explicit(&p->saved, memory_order_relaxed);
+		if (p->given_up || next < 0)
+			continue;
+		numbers->add(numbers->context, p->shown.id, "position", next);
+		numbers->add(numbers->context, p->shown.id, "end", end);
+		numbers->add(numbers->context, p->shown.id, "lag", end > next ? end - next : 0);
+		numbers->add(numbers->context, p->shown.id, "paused", p->paused);
+		if (saved >= 0)
+			numbers->add(numbers->context, p->shown.id, "committed", saved);
+	}
+	if (source->group != NULL)
+		numbers->add(numbers->context, whole, "rebalances", atomic_load(&source->rebalances));
+	pthread_mutex_unlock(&source->system->lock);
+}
+
 /* --- open, close -------------------------------------------------------------------------------------------------------- */
 
 /* What the client may hold: its share of what the inputs of this process may hold together. */
@@ -594,7 +618,7 @@ open_client(flow_source *source, const flow_stream_request *request, const flow_
 		rd_kafka_conf_destroy(conf);
 		return status;
 	}
-	status = kafka_client_open(&source->owner, RD_KAFKA_CONSUMER, conf, &source->client, error);
+	status = kafka_client_open(source->owner, RD_KAFKA_CONSUMER, conf, &source->client, error);
 	if (status != FLOW_OK)
 		return status;
 	rd_kafka_poll_set_consumer(source->client);
@@ -602,6 +626,20 @@ open_client(flow_source *source, const flow_stream_request *request, const flow_
 	source->answers = rd_kafka_queue_new(source->client);
 	rd_kafka_queue_cb_event_enable(source->queue, on_messages, source);
 	return FLOW_OK;
+}
+
+/* A client that is asked for something before it knows any broker looks for leaders and coordinators a second later. */
+static void
+connect_client(flow_source *source)
+{
+	const struct rd_kafka_metadata *metadata;
+	const char *name = source->settings.topic;
+	rd_kafka_topic_t *topic = name == NULL ? NULL : rd_kafka_topic_new(source->client, name, NULL);
+	if (rd_kafka_metadata(source->client, topic == NULL, topic, &metadata, source->system->request_timeout) ==
+		RD_KAFKA_RESP_ERR_NO_ERROR)
+		rd_kafka_metadata_destroy(metadata);
+	if (topic != NULL)
+		rd_kafka_topic_destroy(topic);
 }
 
 void
@@ -614,14 +652,16 @@ kafka_source_close(flow_source *source)
 		kafka_topics_remove_source(source);
 	kafka_topics_close(source);
 	kafka_read_drop(source, NULL);
-	if (source->group != NULL)
-		kafka_group_leave(source);
 	if (source->queue != NULL)
 		rd_kafka_queue_destroy(source->queue);
 	if (source->answers != NULL)
 		rd_kafka_queue_destroy(source->answers);
-	if (source->client != NULL)
-		rd_kafka_destroy_flags(source->client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+	if (source->client != NULL) {
+		kafka_client_leave(source->owner, source->client);
+	} else if (source->owner != NULL) {
+		kafka_owner_close(source->owner);
+		host->release(source->owner);
+	}
 	kafka_group_close(source);
 	for (uint32_t i = 0; i < source->partition_count; i++)
 		free_partition(host, source->partitions[i]);
@@ -632,7 +672,6 @@ kafka_source_close(flow_source *source)
 	host->release(source->stream);
 	host->release(source->component);
 	kafka_settings_free(&source->settings);
-	kafka_owner_close(&source->owner);
 	host->release(source);
 }
 
@@ -644,11 +683,15 @@ set_names(flow_source *source, const flow_stream_request *request, flow_error *e
 	snprintf(text, sizeof(text), "%s/%.*s", source->system->name, (int)request->id.size, request->id.data);
 	source->stream = kafka_copy(host, request->id);
 	source->component = kafka_copy(host, flow_slice_of(text));
-	kafka_owner_open(&source->owner, source->system, source->component);
+	source->owner = flow_new(host, sizeof(*source->owner));
+	if (source->owner == NULL || source->stream == NULL || source->component == NULL)
+		return kafka_no_memory(host, error);
+	kafka_owner_open(source->owner, source->system, source->component);
+	source->owner->context = source;
 	snprintf(text, sizeof(text), "input=%.*s", (int)request->id.size, request->id.data);
 	source->lost = host->metric(FLOW_METRIC_COUNTER, "records_lost_total", text,
 								"Records that were gone before they could be read.");
-	return source->stream == NULL || source->component == NULL ? kafka_no_memory(host, error) : FLOW_OK;
+	return FLOW_OK;
 }
 
 flow_status
@@ -667,7 +710,8 @@ kafka_source_open(flow_system *system, const flow_stream_request *request, flow_
 	if (status == FLOW_OK)
 		status = kafka_settings_read(system->host, request, &source->settings, error);
 	int by_group = status == FLOW_OK && source->settings.by_group && info->self_assigned;
-	source->commits = status == FLOW_OK && source->settings.group != NULL;
+	source->commits = status == FLOW_OK && source->settings.group != NULL && !info->committed_by_output &&
+					  source->settings.by_group == by_group; /* else it is a trial */
 	info->blocking = 0;
 	info->decoded = 0;
 	info->self_assigned = (uint32_t)by_group;
@@ -675,6 +719,8 @@ kafka_source_open(flow_system *system, const flow_stream_request *request, flow_
 		status = kafka_no_memory(system->host, error);
 	if (status == FLOW_OK)
 		status = open_client(source, request, info, error);
+	if (status == FLOW_OK)
+		connect_client(source);
 	if (status == FLOW_OK)
 		status = by_group ? kafka_group_open(source, error) : kafka_topics_open(source, request, error);
 	if (status == FLOW_OK)

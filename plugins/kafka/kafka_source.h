@@ -92,7 +92,7 @@ struct kafka_partition {
 };
 
 struct flow_source {
-	struct kafka_owner owner;
+	struct kafka_owner *owner; /* of the client, which may outlive this */
 	flow_system *system;
 	flow_source *next_source; /* of the system; under its lock */
 	char *stream;
@@ -160,6 +160,8 @@ void kafka_partition_settle(flow_source *source, struct kafka_partition *p);
 /* The record to go on with is not there. Settles *offset by the option offset_reset, and says so; or fails. Asks brokers. */
 flow_status kafka_partition_lost(flow_source *source, struct kafka_partition *p, int64_t wanted, int64_t *offset,
 								 flow_error *error);
+/* That the start is between the partition's first offset and its end. */
+flow_status kafka_partition_check(flow_source *source, struct kafka_partition *p, flow_error *error);
 void kafka_partition_end(flow_source *source, struct kafka_partition *p);
 
 /* kafka_read.c --------------------------------------------------------------------------------------------------------- */
@@ -176,8 +178,6 @@ flow_status kafka_read_commit(flow_source *source, rd_kafka_topic_partition_list
 struct kafka_group *kafka_group_new(flow_source *source); /* NULL: out of memory */
 flow_status kafka_group_configure(flow_source *source, rd_kafka_conf_t *conf, flow_error *error);
 flow_status kafka_group_open(flow_source *source, flow_error *error);
-/* Leaves the group: waits for it. */
-void kafka_group_leave(flow_source *source);
 void kafka_group_close(flow_source *source);
 /* [watching thread] Whether there is something to look up, and looks it up. */
 int kafka_group_wants(const flow_source *source);

@@ -3,12 +3,15 @@
  *
  *   kafka_tool [-b BROKERS] [-X NAME=VALUE]... create TOPIC [--partitions N] [--replicas N] [--config NAME=VALUE]...
  *   kafka_tool ... delete TOPIC
+ *   kafka_tool ... grow TOPIC --partitions N   more partitions
+ *   kafka_tool ... cut TOPIC PARTITION OFFSET  deletes the records before that offset
  *   kafka_tool ... describe TOPIC              {"partitions": [{"low": 0, "high": 7, "stable": 7, "leader": 1}]}
  *   kafka_tool ... produce TOPIC [--transaction ID]   records from standard input; between them {"begin"|"commit"|"abort": true}
  *   kafka_tool ... generate TOPIC COUNT SIZE   COUNT records of SIZE bytes, all alike, without keys
  *   kafka_tool ... consume TOPIC [--count N] [--uncommitted] [--seconds S]
  *                                              up to the ends of now, or until N records came
  *   kafka_tool ... committed GROUP TOPIC       {"0": {"offset": 5, "metadata": "..."}}
+ *   kafka_tool ... commit GROUP TOPIC PARTITION OFFSET
  *   kafka_tool version                         of librdkafka, as it counts them: 020002ff
  *
  * A record: {"key": "k", "value": "v", "partition": 0, "timestamp": 1700000000000, "headers": [["name", "value"], ["name", null]]};
@@ -139,6 +142,69 @@ delete_topic(const char *topic)
 	rd_kafka_event_destroy(event);
 	rd_kafka_DeleteTopic_destroy(doomed);
 	rd_kafka_queue_destroy(queue);
+	rd_kafka_destroy(rk);
+}
+
+static void
+grow(const char *topic)
+{
+	rd_kafka_t *rk = client(RD_KAFKA_PRODUCER);
+	rd_kafka_queue_t *queue = rd_kafka_queue_new(rk);
+	char text[512];
+	rd_kafka_NewPartitions_t *wanted =
+		rd_kafka_NewPartitions_new(topic, (size_t)options.partitions, text, sizeof(text));
+	if (wanted == NULL)
+		die("%s", text);
+	rd_kafka_CreatePartitions(rk, &wanted, 1, NULL, queue);
+	rd_kafka_event_t *event = rd_kafka_queue_poll(queue, WAIT);
+	if (event == NULL)
+		die("grow %s: no answer", topic);
+	size_t count;
+	const rd_kafka_topic_result_t **results =
+		rd_kafka_CreatePartitions_result_topics(rd_kafka_event_CreatePartitions_result(event), &count);
+	check_topics(event, results, count);
+	rd_kafka_event_destroy(event);
+	rd_kafka_NewPartitions_destroy(wanted);
+	rd_kafka_queue_destroy(queue);
+	rd_kafka_destroy(rk);
+}
+
+static rd_kafka_topic_partition_list_t *
+one_offset(const char *topic, const char *partition, const char *offset)
+{
+	rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+	rd_kafka_topic_partition_list_add(list, topic, atoi(partition))->offset = atoll(offset);
+	return list;
+}
+
+static void
+cut(const char *topic, const char *partition, const char *offset)
+{
+	rd_kafka_t *rk = client(RD_KAFKA_PRODUCER);
+	rd_kafka_queue_t *queue = rd_kafka_queue_new(rk);
+	rd_kafka_topic_partition_list_t *list = one_offset(topic, partition, offset);
+	rd_kafka_DeleteRecords_t *wanted = rd_kafka_DeleteRecords_new(list);
+	rd_kafka_DeleteRecords(rk, &wanted, 1, NULL, queue);
+	rd_kafka_event_t *event = rd_kafka_queue_poll(queue, WAIT);
+	if (event == NULL)
+		die("cut %s: no answer", topic);
+	check("cut", rd_kafka_event_error(event));
+	check("cut", rd_kafka_DeleteRecords_result_offsets(rd_kafka_event_DeleteRecords_result(event))->elems[0].err);
+	rd_kafka_event_destroy(event);
+	rd_kafka_DeleteRecords_destroy(wanted);
+	rd_kafka_topic_partition_list_destroy(list);
+	rd_kafka_queue_destroy(queue);
+	rd_kafka_destroy(rk);
+}
+
+static void
+commit(const char *group, const char *topic, const char *partition, const char *offset)
+{
+	set("group.id", group);
+	rd_kafka_t *rk = client(RD_KAFKA_CONSUMER);
+	rd_kafka_topic_partition_list_t *list = one_offset(topic, partition, offset);
+	check("commit", rd_kafka_commit(rk, list, 0));
+	rd_kafka_topic_partition_list_destroy(list);
 	rd_kafka_destroy(rk);
 }
 
@@ -480,7 +546,7 @@ set_pair(const char *pair)
 int
 main(int argc, char **argv)
 {
-	const char *words[4] = { 0 };
+	const char *words[5] = { 0 };
 	int count = 0;
 	options.conf = rd_kafka_conf_new();
 	for (int i = 1; i < argc; i++) {
@@ -509,7 +575,7 @@ main(int argc, char **argv)
 			continue;
 		if (strcmp(word, "--uncommitted") == 0)
 			options.uncommitted = 1;
-		else if (word[0] == '-' || count == 4)
+		else if (word[0] == '-' || count == 5)
 			die("unknown option or word: %s", word);
 		else
 			words[count++] = word;
@@ -519,6 +585,12 @@ main(int argc, char **argv)
 		create(words[1]);
 	else if (strcmp(command, "delete") == 0 && count == 2)
 		delete_topic(words[1]);
+	else if (strcmp(command, "grow") == 0 && count == 2)
+		grow(words[1]);
+	else if (strcmp(command, "cut") == 0 && count == 4)
+		cut(words[1], words[2], words[3]);
+	else if (strcmp(command, "commit") == 0 && count == 5)
+		commit(words[1], words[2], words[3], words[4]);
 	else if (strcmp(command, "describe") == 0 && count == 2)
 		describe(words[1]);
 	else if (strcmp(command, "produce") == 0 && count == 2)
@@ -532,7 +604,7 @@ main(int argc, char **argv)
 	else if (strcmp(command, "version") == 0)
 		printf("%08x\n", rd_kafka_version());
 	else
-		die("create, delete, describe, produce, generate, consume or committed, then a topic; see the top of "
+		die("create, delete, grow, cut, describe, produce, generate, consume, commit or committed; see the top of "
 			"kafka_tool.c");
 	return 0;
 }

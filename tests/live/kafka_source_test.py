@@ -1,0 +1,216 @@
+"""The system kafka as a source, against a real broker: what is read, where reading begins and ends, and what is said when it cannot."""
+import time
+
+import topics
+
+
+def records(*values, partition=0):
+    return [{"value": v, "partition": partition} for v in values]
+
+
+class WhatIsRead(topics.Test):
+    def test_given_records_in_partitions_when_a_bounded_job_reads_them_then_it_has_each_once_in_order_and_ends(self):
+        topic = self.topic(partitions=4)
+        for partition in range(4):
+            self.kafka.produce(topic, records(*(f"{partition}:{i}" for i in range(500)), partition=partition))
+        for tasks in (1, 3):
+            self.flowd("run", self.to_file(topic, more=f"parallelism = {tasks};"), "--fresh", expect=0)
+            seen = self.lines()
+            self.assertEqual(len(seen), 2000)
+            for partition in range(4):
+                mine = [line for line in seen if line.startswith(f"{partition}:")]
+                self.assertEqual(mine, [f"{partition}:{i}" for i in range(500)])
+
+    def test_given_an_empty_topic_when_a_bounded_job_reads_it_then_it_ends(self):
+        self.flowd("run", self.to_file(self.topic(partitions=2)), expect=0)
+        self.assertEqual(self.lines(), [])
+
+    def test_given_large_records_when_they_are_read_then_they_are_whole(self):
+        topic = self.topic()
+        values = ["a" * 900000, "b", "c" * 300000]
+        self.kafka.produce(topic, records(*values))
+        self.flowd("run", self.to_file(topic, 'fetch_message_max_bytes = "1KiB";'), expect=0)
+        self.assertEqual(self.lines(), values)
+
+    def test_given_transactions_when_they_are_read_then_only_committed_records_come_unless_all_are_wanted(self):
+        topic = self.topic()
+        self.kafka.produce(topic, [{"begin": True}, *records("a"), {"commit": True}, {"begin": True}, *records("b"), {"abort": True}],
+                           transaction=topic)
+        self.flowd("run", self.to_file(topic), expect=0)
+        self.assertEqual(self.lines(), ["a"])
+        self.flowd("run", self.to_file(topic, 'isolation = "read_uncommitted";'), "--fresh", expect=0)
+        self.assertEqual(self.lines(), ["a", "b"])
+
+    def test_given_a_topic_that_lost_records_to_compaction_when_it_is_read_then_the_gaps_are_passed(self):
+        topic = self.topic(cleanup_policy="compact", segment_ms=200, min_cleanable_dirty_ratio=0.01, delete_retention_ms=0,
+                           max_compaction_lag_ms=200)
+        for i in range(6):  # a later record rolls the segment
+            self.kafka.produce(topic, [{"key": f"k{n}", "value": f"{i}"} for n in range(20)])
+            time.sleep(0.4)  # the broker's clock, not ours
+        self.flowd("run", self.to_file(topic), expect=0)
+        self.assertEqual(self.lines()[-20:], ["5"] * 20)
+
+
+class WhereReadingBegins(topics.Test):
+    def setUp(self):
+        super().setUp()
+        self.name = self.topic(partitions=2)
+        self.kafka.produce(self.name, [{"value": f"p0-{i}", "partition": 0, "timestamp": 1700000000000 + i * 1000} for i in range(5)] +
+                           [{"value": "p1-0", "partition": 1, "timestamp": 1700000000000}])
+
+    def read(self, options):
+        self.flowd("run", self.to_file(self.name, options), "--fresh", expect=0)
+        return sorted(self.lines())
+
+    def test_given_a_time_when_reading_begins_there_then_older_records_are_not_read(self):
+        self.assertEqual(self.read('start_timestamp = "2023-11-14T22:13:23Z";'), ["p0-3", "p0-4"])
+
+    def test_given_offsets_when_reading_begins_there_then_the_others_begin_as_the_default_says(self):
+        self.assertEqual(self.read('start_offsets = ( { name = "0"; value = 4; } );'), ["p0-4", "p1-0"])
+        self.assertEqual(self.read('offset_default = "newest"; start_offsets = ( { name = "0"; value = 4; } );'), ["p0-4"])
+
+    def test_given_newest_when_a_bounded_job_reads_then_there_is_nothing_for_it(self):
+        self.assertEqual(self.read('offset_default = "newest";'), [])
+
+    def test_given_an_offset_beyond_the_end_when_reading_would_begin_there_then_the_error_names_the_range(self):
+        failed = self.flowd("run", self.to_file(self.name, 'start_offsets = ( { name = "0"; value = 17; } );'), expect=1)
+        for word in (self.name, "partition 0", "17", "0 to 5", "offset_reset"):
+            self.assertIn(word, failed.err)
+
+    def test_given_a_group_when_a_job_has_read_then_the_group_stands_at_the_end_and_the_next_job_goes_on_there(self):
+        group = f'group = "{self.name}";'
+        self.assertEqual(len(self.read(group)), 6)
+        self.assertEqual({p: o["offset"] for p, o in self.kafka.committed(self.name, self.name).items()}, {0: 5, 1: 1})
+        self.kafka.produce(self.name, records("new"))
+        self.assertEqual(self.read(group), ["new"])
+        self.assertEqual(len(self.read(group + " reset_offset = true;")), 7)
+
+
+class WhatCannotBe(topics.Test):
+    def test_given_a_topic_that_is_not_there_when_a_job_is_planned_then_its_name_is_told_soon(self):
+        began = time.monotonic()
+        failed = self.flowd("run", self.to_file("no-such-topic"), expect=3)
+        self.assertIn("there is no topic 'no-such-topic'", failed.err)
+        self.assertLess(time.monotonic() - began, 15)
+
+    def test_given_no_broker_when_a_job_is_planned_then_the_error_says_so_within_the_patience_that_is_configured(self):
+        self.kafka.servers = "127.0.0.1:1"
+        failed = self.flowd("run", self.to_file("t", system='request_timeout = "1s";'), expect=3)
+        self.assertIn("no answer from the brokers within 1000 ms", failed.err)
+        self.assertIn("bootstrap_servers", failed.err)
+
+    def test_given_a_checked_configuration_when_there_is_no_broker_then_nothing_is_asked(self):
+        self.kafka.servers = "127.0.0.1:1"
+        self.flowd("check", self.to_file("t"), expect=0)
+
+    def test_given_wrong_properties_when_a_job_is_checked_then_each_is_named_with_its_line(self):
+        self.write("job.conf", topics.to_file(self.kafka.servers, "t", system="""consumer: { fetch: { min: { bytes = "many"; }; };
+            group: { id = "g"; };
+            no: { such = 1; }; };"""))
+        failed = self.flowd("check", "job.conf", expect=3)
+        self.assertRegex(failed.err, r"job.conf:3: property 'fetch.min.bytes'")
+        self.assertRegex(failed.err, r"job.conf:4: property 'group.id': is set by flowd; use the option group of the input")
+        self.assertRegex(failed.err, r"job.conf:5: property 'no.such': librdkafka .* has no such property")
+
+    def test_given_a_pattern_that_is_none_when_a_job_is_checked_then_it_is_refused(self):
+        self.assertIn("pattern", self.flowd("check", self.to_file("t", 'pattern = "a(";'), expect=3).err)
+
+
+class WhileAJobRuns(topics.Test):
+    def start(self, topic, options="", system='discovery_interval = "500ms";', more='checkpoint_interval = "200ms";'):
+        running = self.flowd.start("run", self.to_file(topic, options, system, bounded=False, more=more))
+        self.addCleanup(running.__exit__)
+        return running
+
+    def see(self, *wanted):
+        topics.flowd_driver.until(lambda: sorted(self.flowing_lines()) == sorted(wanted), f"{wanted} in what is {self.flowing_lines()}", 20)
+
+    def end(self, running):
+        running.signal()
+        ended = running.wait()
+        self.assertEqual(ended.code, 0, str(ended))
+        return ended
+
+    def test_given_partitions_that_are_added_when_they_are_found_then_they_are_read_from_their_first_record(self):
+        topic = self.topic()
+        self.kafka.produce(topic, records("g0", "g1"))
+        running = self.start(topic, 'offset_default = "newest"; start_offsets = ( { name = "0"; value = 0; } );')
+        self.see("g0", "g1")
+        self.kafka.tool("grow", topic, "--partitions", 3)
+        self.kafka.produce(topic, records("p1-0", "p1-1", partition=1) + records("p2-0", partition=2) + records("g2"))
+        self.see("g0", "g1", "g2", "p1-0", "p1-1", "p2-0")
+        self.end(running)
+
+    def test_given_a_pattern_when_topics_appear_then_they_are_read_too(self):
+        first = self.topic("pattern-a")
+        prefix = first.replace("pattern-a", "pattern-.")
+        self.kafka.produce(first, records("a"))
+        running = self.start("unused", f'pattern = "{prefix}";')
+        self.see("a")
+        second = self.kafka.create(first.replace("pattern-a", "pattern-b"), 2)
+        self.kafka.produce(second, records("b", partition=1))
+        self.see("a", "b")
+        self.end(running)
+
+    def test_given_a_topic_that_is_deleted_when_it_was_being_read_then_the_job_ends_and_says_so(self):
+        topic = self.topic()
+        self.kafka.produce(topic, records("a"))
+        running = self.start(topic)
+        self.see("a")
+        self.kafka.delete(topic)
+        ended = running.wait()
+        self.assertEqual(ended.code, 1, str(ended))
+        self.assertIn(topic, ended.err)
+
+    def test_given_a_topic_that_was_made_anew_when_the_job_goes_on_then_the_lost_position_is_told(self):
+        topic = self.topic()
+        self.kafka.produce(topic, records("a", "b", "c"))
+        running = self.start(topic)
+        self.see("a", "b", "c")
+        self.end(running)
+        self.kafka.delete(topic)
+        topics.flowd_driver.until(lambda: self.kafka.create(topic) == topic, "the topic")
+        failed = self.flowd("run", "job.conf", expect=1)
+        for word in (topic, "partition 0", "offset 3", "0 to 0", "made anew"):
+            self.assertIn(word, failed.err)
+
+    def test_given_records_that_are_deleted_while_they_wait_when_the_job_goes_on_then_it_does_as_it_is_told(self):
+        topic = self.topic()
+        self.kafka.produce(topic, records("a"))
+        running = self.start(topic)
+        self.see("a")
+        self.end(running)
+        self.kafka.produce(topic, records("b", "c", "d"))
+        self.kafka.tool("cut", topic, 0, 3)
+        failed = self.flowd("run", "job.conf", expect=1)
+        for word in (topic, "offset 1", "3 to 4", "offset_reset"):
+            self.assertIn(word, failed.err)
+        running = self.start(topic, 'offset_reset = "oldest";')
+        self.see("a", "d")
+        self.assertIn("2 records from offset 1 on are lost", self.end(running).err)
+
+    def test_given_delete_committed_messages_when_records_were_used_then_they_go(self):
+        topic = self.topic()
+        self.kafka.produce(topic, records("a", "b"))
+        running = self.start(topic, "delete_committed_messages = true;")
+        self.see("a", "b")
+        topics.flowd_driver.until(lambda: self.kafka.describe(topic)[0]["low"] == 2, "the deletion")
+        self.end(running)
+
+    def test_given_a_broker_that_is_away_for_a_while_when_it_is_back_then_reading_goes_on(self):
+        self.kafka = topics.kafka.Kafka.started(self.folder / "broker", "--heap", "256m")
+        self.addCleanup(lambda: self.kafka.service("kill"))
+        topic = self.topic()
+        self.kafka.produce(topic, records("a"))
+        running = self.start(topic)
+        self.see("a")
+        self.kafka.service("kill")
+        time.sleep(3)
+        self.kafka.service("start")
+        self.kafka.produce(topic, records("b"))
+        self.see("a", "b")
+        self.end(running)
+
+
+if __name__ == "__main__":
+    topics.main()
