@@ -401,46 +401,40 @@ hand_on(flow_source *source, struct kafka_partition *p, uint32_t at, flow_builde
 	return FLOW_OK;
 }
 
-/* Whether the message at `at` is to be handed on: FLOW_OK; FLOW_AGAIN: its partition is paused; FLOW_END: it is nobody's. */
-static flow_status
-judge(flow_source *source, uint32_t at, struct kafka_partition **p)
+/* Not for this source, or not any more: a client that was told to begin elsewhere may have had messages before. */
+static int
+is_stale(const struct kafka_partition *p, const rd_kafka_message_t *message)
 {
-	const rd_kafka_message_t *message = *held_at(source, at);
-	if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR)
-		return FLOW_OK;
-	*p = partition_of(source, message);
-	/* A client that was told to begin elsewhere may have taken messages before. */
-	if (*p == NULL || !(*p)->reading || message->offset < atomic_load_explicit(&(*p)->next, memory_order_relaxed))
-		return FLOW_END;
-	return (*p)->paused ? FLOW_AGAIN : FLOW_OK;
+	return !p->reading || message->offset < atomic_load_explicit(&p->next, memory_order_relaxed);
 }
 
 /* Hands on what is held. FLOW_AGAIN: nothing of it can be. */
 static flow_status
 use_held(flow_source *source, flow_builder *builder, flow_error *error)
 {
-	for (uint32_t at = 0; at < source->held_count;) {
-		struct kafka_partition *p = NULL;
+	flow_status status = FLOW_AGAIN;
+	for (uint32_t at = 0; at < source->held_count && status == FLOW_AGAIN;) {
 		rd_kafka_message_t *message = *held_at(source, at);
-		flow_status status = judge(source, at, &p);
-		if (status == FLOW_AGAIN) {
-			at++;
-			continue;
-		}
-		if (status == FLOW_END || message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+		if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
 			take_out(source, at, 1);
-			if (status == FLOW_END)
-				rd_kafka_message_destroy(message);
-			else if ((status = handle_event(source, message, error)) != FLOW_OK)
+			status = handle_event(source, message, error);
+			if (status != FLOW_OK)
 				return status;
-			at = 0;
+			status = FLOW_AGAIN;
+			at = 0; /* it may have dropped others */
 			continue;
 		}
-		status = hand_on(source, p, at, builder, error);
-		if (status != FLOW_AGAIN)
-			return status;
+		struct kafka_partition *p = partition_of(source, message);
+		if (p == NULL || is_stale(p, message)) {
+			take_out(source, at, 1);
+			rd_kafka_message_destroy(message);
+		} else if (p->paused) {
+			at++;
+		} else {
+			status = hand_on(source, p, at, builder, error);
+		}
 	}
-	return FLOW_AGAIN;
+	return status;
 }
 
 /* --- the call ------------------------------------------------------------------------------------------------------------- */

@@ -87,7 +87,7 @@ add_position(const flow_host *host, const char *topic, const flow_position *posi
 {
 	char name[256];
 	int32_t number = 0;
-	int64_t next, end;
+	int64_t next = 0, end = INT64_MAX;
 	flow_status status = parse_partition(host, position->partition, topic, name, sizeof(name), &number, error);
 	if (status == FLOW_OK)
 		status = parse_position(host, position->bytes, &next, &end, error);
@@ -368,7 +368,7 @@ kafka_source_assign(flow_source *source, uint32_t index, flow_slice position, fl
 	struct kafka_partition *p = source->partitions[index];
 	flow_status status = FLOW_OK;
 	if (position.data != NULL && position.size != 0) {
-		int64_t next, end;
+		int64_t next = 0, end = INT64_MAX;
 		status = parse_position(source->system->host, position, &next, &end, error);
 		if (status != FLOW_OK)
 			return status;

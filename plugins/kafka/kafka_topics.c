@@ -274,10 +274,13 @@ kafka_topics_open(flow_source *source, const flow_stream_request *request, flow_
 		topics = topics->next;
 	if (topics == NULL) {
 		flow_status status = new_topics(source, request, &topics, error);
-		if (status == FLOW_OK && (status = first_look(source, topics, error)) != FLOW_OK)
-			free_topics(topics);
-		if (status != FLOW_OK)
+		if (topics == NULL)
 			return status;
+		status = first_look(source, topics, error);
+		if (status != FLOW_OK) {
+			free_topics(topics);
+			return status;
+		}
 		pthread_mutex_lock(&system->lock);
 		topics->next = system->topics;
 		system->topics = topics;
