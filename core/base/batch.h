@@ -35,8 +35,11 @@ flow_builder *builder_create(batch_pool *pool, uint32_t rows, uint64_t bytes);
 void builder_destroy(flow_builder *builder); /* what is in it is dropped; NULL is allowed */
 void builder_on_reject(flow_builder *builder, builder_reject reject, void *context);
 void builder_clear(flow_builder *builder); /* drops rows, memory and kept batches */
-/* Whether the pointer is into the builder's own memory. For checks: looks at every chunk. */
+/* For checks, which look at every chunk: whether the pointer is into the own memory of a builder or batch; whether the batch stays
+ * alive as long as what the builder makes. */
 int builder_holds(const flow_builder *builder, const void *pointer);
+int batch_holds(const flow_batch *batch, const void *pointer);
+int builder_keeps(const flow_builder *builder, const flow_batch *batch);
 
 /* What finish puts into the batch's head. */
 typedef struct batch_head {

@@ -224,14 +224,42 @@ builder_on_reject(flow_builder *builder, builder_reject handler, void *context)
 	host_of(builder)->reject_context = context;
 }
 
-int
-builder_holds(const flow_builder *builder, const void *pointer)
+static int
+chunks_hold(const chunk *chunks, const void *pointer)
 {
-	const struct host_builder *host = builder->host;
-	for (const chunk *c = host->chunks; c != NULL; c = c->next)
+	for (const chunk *c = chunks; c != NULL; c = c->next)
 		if ((const char *)pointer >= c->data && (const char *)pointer < c->data + c->size)
 			return 1;
 	return 0;
+}
+
+int
+builder_holds(const flow_builder *builder, const void *pointer)
+{
+	return chunks_hold(((const struct host_builder *)builder->host)->chunks, pointer);
+}
+
+int
+batch_holds(const flow_batch *batch, const void *pointer)
+{
+	return chunks_hold(((const struct owned_batch *)batch->host)->chunks, pointer);
+}
+
+/* Directly, or through a batch that is over its rows. */
+static int
+is_held(const struct holding *first, const flow_batch *batch)
+{
+	for (const struct holding *h = first; h != NULL; h = h->next)
+		if (h->batch != NULL &&
+			(h->batch->host == batch->host || is_held(((const struct owned_batch *)h->batch->host)->holdings, batch)))
+			return 1;
+	return 0;
+}
+
+int
+builder_keeps(const flow_builder *builder, const flow_batch *batch)
+{
+	return is_held(((const struct host_builder *)builder->host)->holdings, batch);
 }
 
 void

@@ -29,6 +29,7 @@ struct watched_function {
 	flow_output *output_list[2];
 	flow_builder *memory;  /* of copied batches */
 	flow_builder *scratch; /* what the call under way has asked for; NULL: nothing */
+	const flow_batch *input; /* that it is about; NULL: none */
 	uint32_t ended_inputs;
 };
 
@@ -72,36 +73,49 @@ watched_memory(flow_output *output)
 	return o->real->memory(o->real);
 }
 
-/* Whether a value, or what it points at, lies in this memory. */
+/* Where values must not lie: memory of the call alone, and the input's batch where the output does not keep it. */
+struct fleeting {
+	const flow_builder *scratch; /* or NULL */
+	const flow_batch *input;     /* or NULL */
+};
+
 static int
-value_lies_in(const flow_builder *memory, const flow_value *value)
+is_fleeting(const struct fleeting *memory, const void *pointer)
+{
+	return (memory->scratch != NULL && builder_holds(memory->scratch, pointer)) ||
+		   (memory->input != NULL && batch_holds(memory->input, pointer));
+}
+
+/* Whether a value, or what it points at, lies there. */
+static int
+value_is_fleeting(const struct fleeting *memory, const flow_value *value)
 {
 	switch (value->type) {
 	case FLOW_STRING:
 	case FLOW_BYTES:
 	case FLOW_UUID:
-		return value->size != 0 && builder_holds(memory, value->as.text);
+		return value->size != 0 && is_fleeting(memory, value->as.text);
 	case FLOW_DECIMAL:
-		return builder_holds(memory, value->as.decimal) || builder_holds(memory, value->as.decimal->digits);
+		return is_fleeting(memory, value->as.decimal) || is_fleeting(memory, value->as.decimal->digits);
 	case FLOW_LIST:
-		if (builder_holds(memory, value->as.list))
+		if (is_fleeting(memory, value->as.list))
 			return 1;
 		for (uint64_t i = 0; i < value->as.list->count; i++)
-			if (builder_holds(memory, &value->as.list->items[i]) || value_lies_in(memory, &value->as.list->items[i]))
+			if (is_fleeting(memory, &value->as.list->items[i]) || value_is_fleeting(memory, &value->as.list->items[i]))
 				return 1;
 		return 0;
 	case FLOW_MAP:
-		if (builder_holds(memory, value->as.map))
+		if (is_fleeting(memory, value->as.map))
 			return 1;
 		for (uint64_t i = 0; i < value->as.map->count; i++)
-			if (builder_holds(memory, &value->as.map->entries[i]) ||
-				value_lies_in(memory, &value->as.map->entries[i].key) ||
-				value_lies_in(memory, &value->as.map->entries[i].value))
+			if (is_fleeting(memory, &value->as.map->entries[i]) ||
+				value_is_fleeting(memory, &value->as.map->entries[i].key) ||
+				value_is_fleeting(memory, &value->as.map->entries[i].value))
 				return 1;
 		return 0;
 	case FLOW_RECORD:
 		for (uint32_t i = 0; i < value->size; i++)
-			if (builder_holds(memory, &value->as.record[i]) || value_lies_in(memory, &value->as.record[i]))
+			if (is_fleeting(memory, &value->as.record[i]) || value_is_fleeting(memory, &value->as.record[i]))
 				return 1;
 		return 0;
 	default:
@@ -109,25 +123,32 @@ value_lies_in(const flow_builder *memory, const flow_value *value)
 	}
 }
 
-/* Scratch memory is gone when the call returns; rows that are handed on live longer. */
+/* Scratch memory is gone when the call returns, and so may the input be; rows that are handed on live longer. */
 static flow_status
-check_scratch(struct watched_output *o, const char *call, const char *what, const void *pointer, flow_error *error)
+check_column(struct watched_output *o, const char *what, const void *column, flow_error *error)
 {
 	struct watched_function *f = o->owner;
-	if (f->scratch == NULL || pointer == NULL || !builder_holds(f->scratch, pointer))
+	if (f->scratch == NULL || column == NULL || !builder_holds(f->scratch, column))
 		return FLOW_OK;
-	return checked_violation(&f->c, error, "%s: %s lies in scratch memory, which is dropped after the call", call,
-							 what);
+	return checked_violation(&f->c, error, "forward: %s lies in scratch memory, which is dropped after the call", what);
 }
 
 static flow_status
-check_scratch_row(struct watched_output *o, const char *call, uint32_t row, const flow_value *value, flow_error *error)
+check_row(struct watched_output *o, const char *call, uint32_t row, const flow_value *value, int keeps_input,
+		  flow_error *error)
 {
 	struct watched_function *f = o->owner;
-	if (f->scratch == NULL || value == NULL || !value_lies_in(f->scratch, value))
+	struct fleeting scratch = { f->scratch, NULL }, input = { NULL, keeps_input ? NULL : f->input };
+	if (value == NULL)
 		return FLOW_OK;
-	return checked_violation(
-		&f->c, error, "%s, row %u: its value lies in scratch memory, which is dropped after the call", call, row);
+	if (scratch.scratch != NULL && value_is_fleeting(&scratch, value))
+		return checked_violation(
+			&f->c, error, "%s, row %u: its value lies in scratch memory, which is dropped after the call", call, row);
+	if (input.input != NULL && value_is_fleeting(&input, value))
+		return checked_violation(
+			&f->c, error, "%s, row %u: its value lies in the input's batch, which the builder was not told to keep",
+			call, row);
+	return FLOW_OK;
 }
 
 static flow_status
@@ -135,11 +156,12 @@ check_output_rows(struct watched_output *o, flow_error *error)
 {
 	const plan_operator *op = o->owner->binding->op;
 	const flow_builder *builder = o->real->builder(o->real);
+	int keeps = o->owner->input == NULL || builder_keeps(builder, o->owner->input);
 	flow_status status = checked_rows(&o->owner->c, "push", builder, 0, op->schema[o->real->index], error);
 	for (uint32_t row = 0; status == FLOW_OK && row < builder->row_count; row++) {
-		status = check_scratch_row(o, "push", row, &builder->value[row], error);
+		status = check_row(o, "push", row, &builder->value[row], keeps, error);
 		if (status == FLOW_OK && builder->key != NULL)
-			status = check_scratch_row(o, "push", row, &builder->key[row], error);
+			status = check_row(o, "push", row, &builder->key[row], keeps, error);
 	}
 	return status;
 }
@@ -177,11 +199,13 @@ static flow_status
 check_replaced(struct watched_output *o, const flow_batch *parent, const flow_columns *columns, flow_error *error)
 {
 	const flow_schema *schema = o->owner->binding->op->schema[o->real->index];
-	flow_status status = check_scratch(o, "forward", "the column of values", columns->value, error);
+	const flow_batch *input = o->owner->input;
+	int keeps = input == NULL || parent->host == input->host || builder_keeps(o->real->memory(o->real), input);
+	flow_status status = check_column(o, "the column of values", columns->value, error);
 	if (status == FLOW_OK)
-		status = check_scratch(o, "forward", "the column of keys", columns->key, error);
+		status = check_column(o, "the column of keys", columns->key, error);
 	if (status == FLOW_OK)
-		status = check_scratch(o, "forward", "the column of timestamps", columns->timestamp, error);
+		status = check_column(o, "the column of timestamps", columns->timestamp, error);
 	uint32_t count = columns->selection == NULL ? parent->selected_count : columns->selected_count;
 	for (uint32_t i = 0; status == FLOW_OK && i < count; i++) {
 		uint32_t row = columns->selection == NULL ? flow_row(parent, i) : columns->selection[i];
@@ -189,9 +213,9 @@ check_replaced(struct watched_output *o, const flow_batch *parent, const flow_co
 		if (wrong != NULL)
 			status = checked_violation(&o->owner->c, error, "forward, row %u: %s", row, wrong);
 		if (status == FLOW_OK && columns->value != NULL)
-			status = check_scratch_row(o, "forward", row, &columns->value[row], error);
+			status = check_row(o, "forward", row, &columns->value[row], keeps, error);
 		if (status == FLOW_OK && columns->key != NULL)
-			status = check_scratch_row(o, "forward", row, &columns->key[row], error);
+			status = check_row(o, "forward", row, &columns->key[row], keeps, error);
 	}
 	return status;
 }
@@ -387,9 +411,10 @@ show_context(struct watched_function *f, flow_context *context)
 }
 
 static void
-enter(struct watched_function *f, const char *call)
+enter(struct watched_function *f, const char *call, const flow_batch *input)
 {
 	f->scratch = NULL;
+	f->input = input;
 	checked_enter(&f->c, call);
 }
 
@@ -452,7 +477,7 @@ watched_process(flow_function *function, uint32_t input, const flow_batch *batch
 	flow_batch *copy = private_copy(f, batch);
 	if (copy == NULL)
 		return error_set(error, FLOW_E_MEMORY, "out of memory");
-	enter(f, "process");
+	enter(f, "process", copy);
 	flow_status status = leave(f, "process", f->binding->ops->process(f->real, input, copy, error), ALLOW_NONE, error);
 	batch_release(copy);
 	return status;
@@ -462,7 +487,7 @@ static flow_status
 watched_timers(flow_function *function, uint32_t kind, const flow_batch *due, flow_error *error)
 {
 	struct watched_function *f = function_of(function);
-	enter(f, "timers");
+	enter(f, "timers", NULL);
 	return leave(f, "timers", f->binding->ops->timers(f->real, kind, due, error), ALLOW_NONE, error);
 }
 
@@ -470,7 +495,7 @@ static flow_status
 watched_watermark(flow_function *function, uint32_t input, const char *id, int64_t value, flow_error *error)
 {
 	struct watched_function *f = function_of(function);
-	enter(f, "watermark");
+	enter(f, "watermark", NULL);
 	flow_status status = f->binding->ops->watermark(f->real, input, id, value, error);
 	return leave(f, "watermark", status, 1u << FLOW_WATERMARK_POLL, error);
 }
@@ -480,7 +505,7 @@ watched_end_input(flow_function *function, uint32_t input, flow_error *error)
 {
 	struct watched_function *f = function_of(function);
 	f->ended_inputs |= 1u << input;
-	enter(f, "end_input");
+	enter(f, "end_input", NULL);
 	return leave(f, "end_input", f->binding->ops->end_input(f->real, input, error), ALLOW_NONE, error);
 }
 

@@ -11,6 +11,8 @@ class Examples(e2e.Test):
     def test_each_example_gives_what_it_expects(self):
         folders = sorted(p.parent for p in (e2e.SOURCE / "sdk/examples").glob("*/expected.jsonl") if list(p.parent.glob("*.conf")))
         self.assertLessEqual({"function", "serde", "system"}, {p.name for p in folders})
+        if not (PLUGINS / "discount.so").exists():  # without avro-c it is not built
+            folders = [folder for folder in folders if folder.name != "avro_c"]
         for folder in folders:
             with self.subTest(example=folder.name):
                 shutil.copytree(folder, self.folder / folder.name)

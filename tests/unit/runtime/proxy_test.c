@@ -29,6 +29,8 @@ static int fault;
 #define SCRATCH_VALUE 8
 #define SCRATCH_ROW 9
 #define MISSING_CALL 10
+#define BORROWED_ROW 11
+#define KEPT_ROW 12
 
 struct flow_function {
 	flow_context *context;
@@ -108,6 +110,10 @@ bad_process(flow_function *function, uint32_t input, const flow_batch *batch, fl
 		return FLOW_E_IO;
 	if (fault == SCRATCH_COLUMN || fault == SCRATCH_VALUE || fault == SCRATCH_ROW)
 		return hand_on_scratch(function, batch, error);
+	if (fault == KEPT_ROW && out->builder(out)->ops->keep(out->builder(out), batch) != FLOW_OK)
+		return FLOW_E_MEMORY;
+	if (fault == BORROWED_ROW || fault == KEPT_ROW)
+		flow_builder_add(out->builder(out), batch->value[flow_row(batch, 0)]);
 	if (fault == MISSING_CALL)
 		seen = missing_calls(function->context->ops);
 	if (fault == STRANGE_STATUS)
@@ -173,6 +179,7 @@ given_a_function_that_breaks_a_rule_when_it_is_checked_then_the_run_fails_and_na
 		{ SCRATCH_COLUMN, "forward: the column of values lies in scratch memory, which is dropped after the call" },
 		{ SCRATCH_VALUE, "forward, row 0: its value lies in scratch memory, which is dropped after the call" },
 		{ SCRATCH_ROW, "push, row 0: its value lies in scratch memory, which is dropped after the call" },
+		{ BORROWED_ROW, "push, row 0: its value lies in the input's batch, which the builder was not told to keep" },
 	};
 	for (size_t i = 0; i < FLOW_COUNT(cases); i++) {
 		assert_int_equal(run_with(cases[i].fault), RUN_FAILED);
@@ -191,6 +198,14 @@ given_a_function_that_keeps_a_pointer_when_it_is_checked_then_it_reads_garbage(v
 #endif
 	run_with(KEPT_POINTER);
 	assert_int_equal((uint64_t)seen, 0xDBDBDBDBDBDBDBDBu);
+}
+
+static void
+given_rows_over_an_input_that_is_kept_when_it_is_checked_then_they_pass(void **state)
+{
+	(void)state;
+	assert_int_equal(run_with(KEPT_ROW), RUN_FINISHED);
+	assert_int_equal(world_output_lines("out"), 4); /* of each batch the first */
 }
 
 static void
@@ -236,6 +251,7 @@ main(void)
 		cmocka_unit_test_setup(given_a_function_that_breaks_a_rule_when_it_is_checked_then_the_run_fails_and_names_it,
 							   reset),
 		cmocka_unit_test_setup(given_a_function_that_keeps_a_pointer_when_it_is_checked_then_it_reads_garbage, reset),
+		cmocka_unit_test_setup(given_rows_over_an_input_that_is_kept_when_it_is_checked_then_they_pass, reset),
 		cmocka_unit_test_setup(given_a_function_when_it_is_checked_then_every_call_of_its_context_is_there, reset),
 		cmocka_unit_test_setup(given_sound_plugins_when_they_are_checked_then_the_output_is_as_ever, reset),
 	};
