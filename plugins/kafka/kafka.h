@@ -51,6 +51,9 @@ struct kafka_owner {
 	void *context;      /* of callbacks */
 	atomic_int closing; /* callbacks leave context and system alone */
 	int eager;          /* how to answer the group then */
+	/* It joins a group cooperatively, and has been answered once: in between librdkafka ends the process when it is destroyed. */
+	int joins;
+	atomic_int joined;
 };
 
 struct flow_system {

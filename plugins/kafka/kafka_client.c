@@ -190,18 +190,36 @@ kafka_client_open(struct kafka_owner *owner, rd_kafka_type_t type, rd_kafka_conf
 
 /* --- the end of a consumer ------------------------------------------------------------------------------------------- */
 
-#define PATIENCE 10000 /* milliseconds */
+#define PATIENCE 10000 /* milliseconds, all together */
+#define JOIN_STEP 100
 
 struct leaving {
+	struct kafka_owner *owner;
 	rd_kafka_t *client;
 	int done; /* eventfd */
 };
+
+/* The assignor's state of librdkafka 2.0.2 must not be destroyed before there is one. 0: it does not come. */
+static int
+wait_until_joined(const struct leaving *leaving)
+{
+	for (int waited = 0; leaving->owner->joins && !atomic_load(&leaving->owner->joined); waited += JOIN_STEP) {
+		if (waited >= PATIENCE / 2)
+			return 0;
+		rd_kafka_message_t *message = rd_kafka_consumer_poll(leaving->client, JOIN_STEP);
+		if (message != NULL)
+			rd_kafka_message_destroy(message);
+	}
+	return 1;
+}
 
 static void *
 leave_main(void *argument)
 {
 	struct leaving *leaving = argument;
 	uint64_t one = 1;
+	if (!wait_until_joined(leaving))
+		return NULL;
 	rd_kafka_consumer_close(leaving->client);
 	rd_kafka_destroy_flags(leaving->client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
 	return write(leaving->done, &one, sizeof(one)) < 0 ? argument : NULL;
@@ -235,6 +253,7 @@ kafka_client_leave(struct kafka_owner *owner, rd_kafka_t *client)
 	struct leaving *leaving = flow_new(host, sizeof(*leaving));
 	atomic_store(&owner->closing, 1);
 	if (leaving != NULL) {
+		leaving->owner = owner;
 		leaving->client = client;
 		leaving->done = eventfd(0, EFD_CLOEXEC);
 	}

@@ -102,6 +102,18 @@ answer_taken_now(struct kafka_group *group, const rd_kafka_topic_partition_list_
 				 "partitions cannot be given up: %s", rd_kafka_err2str(code));
 }
 
+/* The client is being closed: nothing is read any more, but each question needs its answer. */
+static void
+answer_at_end(rd_kafka_t *client, int eager, int given, const rd_kafka_topic_partition_list_t *list)
+{
+	if (eager)
+		rd_kafka_assign(client, NULL);
+	else if (given)
+		rd_kafka_error_destroy(rd_kafka_incremental_assign(client, list));
+	else
+		rd_kafka_error_destroy(rd_kafka_incremental_unassign(client, list));
+}
+
 /* --- what librdkafka tells; within rd_kafka_consume_batch_queue of the task, or rd_kafka_consumer_close ------------------------- */
 
 static void
@@ -157,11 +169,10 @@ static void
 on_rebalance(rd_kafka_t *client, rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t *list, void *opaque)
 {
 	struct kafka_owner *owner = opaque;
+	if (code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS)
+		atomic_store(&owner->joined, 1);
 	if (atomic_load(&owner->closing)) {
-		if (owner->eager || code != RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS)
-			rd_kafka_assign(client, NULL);
-		else
-			rd_kafka_error_destroy(rd_kafka_incremental_unassign(client, list));
+		answer_at_end(client, owner->eager, code != RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS, list);
 		return;
 	}
 	flow_source *source = owner->context;
@@ -201,6 +212,48 @@ make_places(const flow_host *host, const rd_kafka_topic_partition_list_t *list, 
 	return FLOW_OK;
 }
 
+/* Whether the group has read this topic before: then a partition that it has committed nothing of came into being later, and there is no
+ * past of it to skip. */
+static flow_status
+goes_on(flow_source *source, const char *topic, int *answer, flow_error *error)
+{
+	const flow_host *host = source->system->host;
+	struct places all = { NULL, 0 };
+	int32_t count = 0;
+	flow_status status = kafka_admin_partitions(source->system, topic, &count, error);
+	rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(count);
+	rd_kafka_topic_partition_list_add_range(list, topic, 0, count - 1);
+	if (status == FLOW_OK)
+		status = make_places(host, list, &all) == FLOW_OK ? FLOW_OK : kafka_no_memory(host, error);
+	if (status == FLOW_OK)
+		status = kafka_topics_committed(source, all.items, all.count, error);
+	for (uint32_t i = 0; i < all.count; i++)
+		*answer |= all.items[i]->committed != KAFKA_UNKNOWN;
+	rd_kafka_topic_partition_list_destroy(list);
+	drop_places(host, &all);
+	return status;
+}
+
+static flow_status
+find_late(flow_source *source, const struct places *places, flow_error *error)
+{
+	const char *topic = NULL;
+	int answer = 0;
+	flow_status status = FLOW_OK;
+	for (uint32_t i = 0; i < places->count && status == FLOW_OK; i++) {
+		struct kafka_place *place = places->items[i];
+		if (place->committed != KAFKA_UNKNOWN)
+			continue;
+		if (topic == NULL || strcmp(topic, place->topic) != 0) {
+			answer = 0;
+			topic = place->topic;
+			status = goes_on(source, topic, &answer, error);
+		}
+		place->late = answer;
+	}
+	return status;
+}
+
 static flow_status
 look(flow_source *source, const rd_kafka_topic_partition_list_t *list, struct places *places, flow_error *error)
 {
@@ -209,6 +262,9 @@ look(flow_source *source, const rd_kafka_topic_partition_list_t *list, struct pl
 		status = kafka_topics_look(source->system, &source->settings, places->items, places->count, error);
 	if (status == FLOW_OK && !source->settings.anew)
 		status = kafka_topics_committed(source, places->items, places->count, error);
+	if (status == FLOW_OK && !source->settings.anew &&
+		(source->start == FLOW_START_NEWEST || source->settings.start_timestamp != KAFKA_UNKNOWN))
+		status = find_late(source, places, error);
 	return status;
 }
 
@@ -361,6 +417,7 @@ kafka_group_open(flow_source *source, flow_error *error)
 	rd_kafka_topic_partition_list_add(
 		topics, source->settings.topic != NULL ? source->settings.topic : source->settings.pattern,
 		RD_KAFKA_PARTITION_UA);
+	source->owner->joins = !source->settings.eager;
 	rd_kafka_resp_err_t code = rd_kafka_subscribe(source->client, topics);
 	rd_kafka_topic_partition_list_destroy(topics);
 	return code == RD_KAFKA_RESP_ERR_NO_ERROR
@@ -374,6 +431,9 @@ kafka_group_close(flow_source *source)
 	struct kafka_group *group = source->group;
 	if (group == NULL)
 		return;
+	int wish = atomic_load(&group->wish);
+	if (wish != NOTHING && source->client != NULL)
+		answer_at_end(source->client, source->settings.eager, wish != TAKING, group->list);
 	set_wish(group, NOTHING, NULL);
 	if (group->error != NULL)
 		source->system->host->errors->free(group->error);

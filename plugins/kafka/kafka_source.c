@@ -652,6 +652,7 @@ kafka_source_close(flow_source *source)
 		kafka_topics_remove_source(source);
 	kafka_topics_close(source);
 	kafka_read_drop(source, NULL);
+	kafka_group_close(source);
 	if (source->queue != NULL)
 		rd_kafka_queue_destroy(source->queue);
 	if (source->answers != NULL)
@@ -662,7 +663,6 @@ kafka_source_close(flow_source *source)
 		kafka_owner_close(source->owner);
 		host->release(source->owner);
 	}
-	kafka_group_close(source);
 	for (uint32_t i = 0; i < source->partition_count; i++)
 		free_partition(host, source->partitions[i]);
 	host->release(source->partitions);

@@ -2,10 +2,7 @@
 import time
 
 import topics
-
-
-def records(*values, partition=0):
-    return [{"value": v, "partition": partition} for v in values]
+from topics import flowd_driver, kafka, records
 
 
 class WhatIsRead(topics.Test):
@@ -104,9 +101,9 @@ class WhatCannotBe(topics.Test):
         self.flowd("check", self.to_file("t"), expect=0)
 
     def test_given_wrong_properties_when_a_job_is_checked_then_each_is_named_with_its_line(self):
-        self.write("job.conf", topics.to_file(self.kafka.servers, "t", system="""consumer: { fetch: { min: { bytes = "many"; }; };
+        self.to_file("t", system="""consumer: { fetch: { min: { bytes = "many"; }; };
             group: { id = "g"; };
-            no: { such = 1; }; };"""))
+            no: { such = 1; }; };""")
         failed = self.flowd("check", "job.conf", expect=3)
         self.assertRegex(failed.err, r"job.conf:3: property 'fetch.min.bytes'")
         self.assertRegex(failed.err, r"job.conf:4: property 'group.id': is set by flowd; use the option group of the input")
@@ -117,24 +114,13 @@ class WhatCannotBe(topics.Test):
 
 
 class WhileAJobRuns(topics.Test):
-    def start(self, topic, options="", system='discovery_interval = "500ms";', more='checkpoint_interval = "200ms";'):
-        running = self.flowd.start("run", self.to_file(topic, options, system, bounded=False, more=more))
-        self.addCleanup(running.__exit__)
-        return running
-
-    def see(self, *wanted):
-        topics.flowd_driver.until(lambda: sorted(self.flowing_lines()) == sorted(wanted), f"{wanted} in what is {self.flowing_lines()}", 20)
-
-    def end(self, running):
-        running.signal()
-        ended = running.wait()
-        self.assertEqual(ended.code, 0, str(ended))
-        return ended
+    def run_on(self, topic, options=""):
+        return self.start(self.to_file(topic, options, 'discovery_interval = "500ms";', False, 'checkpoint_interval = "200ms";'))
 
     def test_given_partitions_that_are_added_when_they_are_found_then_they_are_read_from_their_first_record(self):
         topic = self.topic()
         self.kafka.produce(topic, records("g0", "g1"))
-        running = self.start(topic, 'offset_default = "newest"; start_offsets = ( { name = "0"; value = 0; } );')
+        running = self.run_on(topic, 'offset_default = "newest"; start_offsets = ( { name = "0"; value = 0; } );')
         self.see("g0", "g1")
         self.kafka.tool("grow", topic, "--partitions", 3)
         self.kafka.produce(topic, records("p1-0", "p1-1", partition=1) + records("p2-0", partition=2) + records("g2"))
@@ -145,7 +131,7 @@ class WhileAJobRuns(topics.Test):
         first = self.topic("pattern-a")
         prefix = first.replace("pattern-a", "pattern-.")
         self.kafka.produce(first, records("a"))
-        running = self.start("unused", f'pattern = "{prefix}";')
+        running = self.run_on("unused", f'pattern = "{prefix}";')
         self.see("a")
         second = self.kafka.create(first.replace("pattern-a", "pattern-b"), 2)
         self.kafka.produce(second, records("b", partition=1))
@@ -155,7 +141,7 @@ class WhileAJobRuns(topics.Test):
     def test_given_a_topic_that_is_deleted_when_it_was_being_read_then_the_job_ends_and_says_so(self):
         topic = self.topic()
         self.kafka.produce(topic, records("a"))
-        running = self.start(topic)
+        running = self.run_on(topic)
         self.see("a")
         self.kafka.delete(topic)
         ended = running.wait()
@@ -165,11 +151,11 @@ class WhileAJobRuns(topics.Test):
     def test_given_a_topic_that_was_made_anew_when_the_job_goes_on_then_the_lost_position_is_told(self):
         topic = self.topic()
         self.kafka.produce(topic, records("a", "b", "c"))
-        running = self.start(topic)
+        running = self.run_on(topic)
         self.see("a", "b", "c")
         self.end(running)
         self.kafka.delete(topic)
-        topics.flowd_driver.until(lambda: self.kafka.create(topic) == topic, "the topic")
+        flowd_driver.until(lambda: self.kafka.create(topic) == topic, "the topic")
         failed = self.flowd("run", "job.conf", expect=1)
         for word in (topic, "partition 0", "offset 3", "0 to 0", "made anew"):
             self.assertIn(word, failed.err)
@@ -177,7 +163,7 @@ class WhileAJobRuns(topics.Test):
     def test_given_records_that_are_deleted_while_they_wait_when_the_job_goes_on_then_it_does_as_it_is_told(self):
         topic = self.topic()
         self.kafka.produce(topic, records("a"))
-        running = self.start(topic)
+        running = self.run_on(topic)
         self.see("a")
         self.end(running)
         self.kafka.produce(topic, records("b", "c", "d"))
@@ -185,24 +171,24 @@ class WhileAJobRuns(topics.Test):
         failed = self.flowd("run", "job.conf", expect=1)
         for word in (topic, "offset 1", "3 to 4", "offset_reset"):
             self.assertIn(word, failed.err)
-        running = self.start(topic, 'offset_reset = "oldest";')
+        running = self.run_on(topic, 'offset_reset = "oldest";')
         self.see("a", "d")
         self.assertIn("2 records from offset 1 on are lost", self.end(running).err)
 
     def test_given_delete_committed_messages_when_records_were_used_then_they_go(self):
         topic = self.topic()
         self.kafka.produce(topic, records("a", "b"))
-        running = self.start(topic, "delete_committed_messages = true;")
+        running = self.run_on(topic, "delete_committed_messages = true;")
         self.see("a", "b")
-        topics.flowd_driver.until(lambda: self.kafka.describe(topic)[0]["low"] == 2, "the deletion")
+        flowd_driver.until(lambda: self.kafka.describe(topic)[0]["low"] == 2, "the deletion")
         self.end(running)
 
     def test_given_a_broker_that_is_away_for_a_while_when_it_is_back_then_reading_goes_on(self):
-        self.kafka = topics.kafka.Kafka.started(self.folder / "broker", "--heap", "256m")
+        self.kafka = kafka.Kafka.started(self.folder / "broker", "--heap", "256m")
         self.addCleanup(lambda: self.kafka.service("kill"))
         topic = self.topic()
         self.kafka.produce(topic, records("a"))
-        running = self.start(topic)
+        running = self.run_on(topic)
         self.see("a")
         self.kafka.service("kill")
         time.sleep(3)

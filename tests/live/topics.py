@@ -1,58 +1,56 @@
-"""What live tests stand on: the executable, a folder for each test, the shared broker, and jobs that read or write topics."""
-import os
-import pathlib
-import sys
-import tempfile
-import unittest
+"""What tests of reading stand on: topics that are made, and a job that writes a topic's values to a file."""
+import live
+from live import kafka
 
-SOURCE = pathlib.Path(os.environ.get("FLOWD_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
-BUILD = pathlib.Path(os.environ.get("FLOWD_BUILD", SOURCE / "build"))
-FLOWD = os.environ.get("FLOWD", str(BUILD / "bin" / "flowd"))
-sys.path.insert(0, str(SOURCE / "tests" / "support"))
+flowd_driver = live.e2e.flowd_driver
 
-import flowd_driver  # noqa: E402
-import kafka  # noqa: E402
+TO_FILE = """application: {{
+  name = "job";  {more}
+  systems: {{ kafka: {{ type = "kafka"; bootstrap_servers = "{servers}"; {system} }};  files: {{ type = "file"; }}; }};
+  inputs:  {{ in: {{ system = "kafka"; physical_name = "{topic}"; bounded = {bounded}; {serde}
+                   {options} }}; }};
+  outputs: {{ out: {{ system = "files"; path = "{out}"; serde = "string"; {output} }}; }};
+  flow: ( {{ from = "in"; to = "out"; }} );
+}};
+"""
 
 
-class Test(unittest.TestCase):
-    """A test in an empty folder, with the broker that all share: topics are its own, by kafka.unique."""
+def records(*values, partition=0):
+    return [{"value": v, "partition": partition} for v in values]
 
-    def setUp(self):
-        holder = tempfile.TemporaryDirectory(prefix="flowd-live-")
-        self.addCleanup(holder.cleanup)
-        self.folder = pathlib.Path(holder.name)
-        self.flowd = flowd_driver.Flowd(FLOWD, self.folder)
-        self.write = self.flowd.write
-        self.kafka = kafka.Kafka()
 
+class Test(live.Test):
     def topic(self, name="topic", partitions=1, **configs):
         return self.kafka.create(kafka.unique(name), partitions, **configs)
+
+    def to_file(self, topic, options="", system="", bounded=True, more="", serde='serde = "string";', name="job.conf", out="out.txt", output=""):
+        """Writes the values to out.txt, a line each."""
+        text = TO_FILE.format(servers=self.kafka.servers, topic=topic, options=options, system=system, bounded=str(bounded).lower(),
+                              more=more, serde=serde, out=out, output=output)
+        self.write(name, text)
+        return name
 
     def lines(self, name="out.txt"):
         path = self.folder / name
         return path.read_text().splitlines() if path.exists() else []
 
     def flowing_lines(self, name="out.txt"):
-        """What a job has written so far: an unbounded one still writes its temporary."""
+        """What has been written so far: an unbounded job still writes the temporary beside it."""
         return [line for path in sorted(self.folder.glob(f"*{name}*")) for line in path.read_text().splitlines()]
 
-    def to_file(self, topic, options="", system="", bounded=True, more="", serde='serde = "string";'):
-        """A job that writes the values of a topic to out.txt, a line each."""
-        self.write("job.conf", to_file(self.kafka.servers, topic, options, system, bounded, more, serde))
-        return "job.conf"
+    def start(self, *words):
+        running = self.flowd.start("run", *words)
+        self.addCleanup(running.__exit__)
+        return running
+
+    def see(self, *wanted, name="out.txt"):
+        flowd_driver.until(lambda: sorted(self.flowing_lines(name)) == sorted(wanted), f"{wanted}: {self.flowing_lines(name)}")
+
+    def end(self, running, code=0):
+        running.signal()
+        ended = running.wait()
+        self.assertEqual(ended.code, code, str(ended))
+        return ended
 
 
-def to_file(servers, topic, options="", system="", bounded=True, more="", serde='serde = "string";'):
-    return f"""application: {{
-  name = "job";  {more}
-  systems: {{ kafka: {{ type = "kafka"; bootstrap_servers = "{servers}"; {system} }};  files: {{ type = "file"; }}; }};
-  inputs:  {{ in: {{ system = "kafka"; physical_name = "{topic}"; bounded = {str(bounded).lower()}; {serde}
-                   {options} }}; }};
-  outputs: {{ out: {{ system = "files"; path = "out.txt"; serde = "string"; }}; }};
-  flow: ( {{ from = "in"; to = "out"; }} );
-}};
-"""
-
-
-def main():
-    unittest.main(verbosity=2)
+main = live.main
