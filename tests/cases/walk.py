@@ -22,10 +22,11 @@ import handlers_avro  # noqa: E402
 import handlers_config  # noqa: E402
 import handlers_csv  # noqa: E402
 import handlers_json  # noqa: E402
+import handlers_kafka  # noqa: E402
 import handlers_planner  # noqa: E402
 
 HANDLERS = {**handlers_avro.HANDLERS, **handlers_config.HANDLERS, **handlers_csv.HANDLERS, **handlers_json.HANDLERS,
-            **handlers_planner.HANDLERS}
+            **handlers_kafka.HANDLERS, **handlers_planner.HANDLERS}
 
 
 def cases_in(folder):
