@@ -236,6 +236,8 @@ typedef struct plan {
  * of an input are in data that cannot be looked at: then everything was checked that does not depend on them. */
 plan *plan_create(config *c, registry *r, graph *g, uint32_t flags);
 void plan_destroy(plan *p);
+/* The keys that state behind an edge belongs to; NULL: the records that it carries may have keys, but are not parted by them. */
+const flow_schema *plan_edge_key(const plan *p, const plan_edge *edge);
 
 void plan_print_text(const plan *p, FILE *to);
 void plan_print_json(const plan *p, FILE *to);

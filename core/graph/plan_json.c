@@ -526,7 +526,7 @@ put_state(struct printing *w, json_t *root)
 		put(w, object, "states", states_json(w, &o->function));
 		for (uint32_t k = 0; k < pl->edge_count; k++)
 			if (pl->edges[k].to == i)
-				put_schema(w, object, "key", pl->operators[pl->edges[k].from].key_schema[0]);
+				put_schema(w, object, "key", plan_edge_key(pl, &pl->edges[k]));
 		w->failed |= json_array_append_new(operators, object) != 0;
 	}
 	put_things_of(w, root, "operators", operators);

@@ -281,6 +281,23 @@ describe_like(planner *p, uint32_t number, const plan_cursor *before)
 	p->nodes[number]->key_text = before->key_text;
 }
 
+static uint32_t
+kind_behind(uint32_t partitioning, uint32_t kind)
+{
+	switch (partitioning) {
+	case EDGE_KEY:
+		return FLOW_STREAM_KEYED;
+	case EDGE_SHUFFLE:
+		return FLOW_STREAM_NON_KEYED;
+	case EDGE_GLOBAL:
+		return FLOW_STREAM_GLOBAL;
+	case EDGE_BROADCAST:
+		return FLOW_STREAM_BROADCAST;
+	default:
+		return kind;
+	}
+}
+
 /* In front of what a link leads to. */
 static void
 insert_into_link(planner *p, uint32_t link, uint32_t number, const setting *place)
@@ -290,7 +307,7 @@ insert_into_link(planner *p, uint32_t link, uint32_t number, const setting *plac
 	plan_cursor at = { .node = p->links[link].from,
 					   .output = output,
 					   .partitioning = p->links[link].partitioning,
-					   .kind = before->operator.stream_kind[output],
+					   .kind = kind_behind(p->links[link].partitioning, before->operator.stream_kind[output]),
 					   .schema = before->operator.schema[output],
 					   .key_schema = before->operator.key_schema[output],
 					   .key_text = before->key_text };

@@ -1,4 +1,4 @@
-/* The words that plans are printed with. */
+/* The words that plans are printed with, and what is asked about a plan. */
 #include "graph/planner.h"
 
 #define WORD(words, number) ((number) < FLOW_COUNT(words) && words[number] != NULL ? words[number] : "?")
@@ -37,6 +37,15 @@ delivery_name(uint32_t delivery)
 {
 	static const char *const words[] = { "none", "at least once", "idempotent", "resumable", "one-phase" };
 	return WORD(words, delivery);
+}
+
+const flow_schema *
+plan_edge_key(const plan *p, const plan_edge *edge)
+{
+	const plan_operator *from = &p->operators[edge->from];
+	int keyed = edge->partitioning == EDGE_FORWARD ? from->stream_kind[edge->output] == FLOW_STREAM_KEYED
+												   : edge->partitioning == EDGE_KEY;
+	return keyed ? from->key_schema[edge->output] : NULL;
 }
 
 const char *

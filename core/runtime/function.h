@@ -30,6 +30,7 @@ struct function_self {
 	task_state *state;
 	const flow_schema *key_schema; /* of its input */
 	flow_builder *one_key;         /* memory of with_one_key; NULL: the input is keyed, or there is no state */
+	uint8_t keyed[2];              /* by input: state and outputs go by its keys */
 	flow_builder *scratch;
 	uint8_t scratch_used;
 	uint8_t polled; /* the function owns the event time that it was told last */

@@ -58,14 +58,18 @@ open_state(function_self *self)
 	return task_state_create(&request, &self->state, &n->task->error);
 }
 
-static const flow_schema *
-input_key_schema(const node *n)
+static void
+settle_keys(function_self *self)
 {
-	const plan *p = n->task->topology->run->plan;
-	for (uint32_t i = 0; i < p->edge_count; i++)
-		if (p->edges[i].to == n->op->index && p->operators[p->edges[i].from].key_schema[p->edges[i].output] != NULL)
-			return p->operators[p->edges[i].from].key_schema[p->edges[i].output];
-	return NULL;
+	const plan *p = self->n->task->topology->run->plan;
+	for (uint32_t i = 0; i < p->edge_count; i++) {
+		const flow_schema *key = p->edges[i].to == self->n->op->index ? plan_edge_key(p, &p->edges[i]) : NULL;
+		if (key == NULL)
+			continue;
+		self->keyed[p->edges[i].input] = 1;
+		if (self->key_schema == NULL)
+			self->key_schema = key;
+	}
 }
 
 static flow_status
@@ -95,7 +99,7 @@ function_open(node *n)
 	n->self = self;
 	self->n = n;
 	runtime *run = n->task->topology->run;
-	self->key_schema = input_key_schema(n);
+	settle_keys(self);
 	flow_status status = open_outputs(self);
 	if (status == FLOW_OK)
 		status = open_state(self);
@@ -175,6 +179,16 @@ with_one_key(function_self *self, const flow_batch *batch)
 	return keyed;
 }
 
+/* A broadcast stream may come from a keyed one; its rows stand for none of the keys that this task has. */
+static flow_batch *
+without_hashes(const function_self *self, const flow_batch *batch)
+{
+	flow_batch *made = batch_forward(self->n->task->topology->run->pool, batch, NULL, NULL);
+	if (made != NULL)
+		batch_set_key_columns(made, NULL, NULL, NULL);
+	return made;
+}
+
 static flow_status
 process_batch(node *n, uint32_t input, const flow_batch *batch)
 {
@@ -190,11 +204,12 @@ static flow_status
 function_process(node *n, uint32_t input, const flow_batch *batch)
 {
 	function_self *self = self_of(n);
-	if (self->one_key == NULL)
+	int strange = batch->key_hash != NULL && !self->keyed[input] && self->key_schema != NULL;
+	if (self->one_key == NULL && !strange)
 		return process_batch(n, input, batch);
-	flow_batch *keyed = with_one_key(self, batch);
-	flow_status status = keyed == NULL ? FLOW_E_MEMORY : process_batch(n, input, keyed);
-	batch_release(keyed);
+	flow_batch *fitted = strange ? without_hashes(self, batch) : with_one_key(self, batch);
+	flow_status status = fitted == NULL ? FLOW_E_MEMORY : process_batch(n, input, fitted);
+	batch_release(fitted);
 	return status;
 }
 

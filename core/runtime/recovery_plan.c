@@ -19,8 +19,8 @@ static const flow_schema *
 input_key_schema(const plan *p, uint32_t operator_index)
 {
 	for (uint32_t i = 0; i < p->edge_count; i++)
-		if (p->edges[i].to == operator_index)
-			return p->operators[p->edges[i].from].key_schema[p->edges[i].output];
+		if (p->edges[i].to == operator_index && plan_edge_key(p, &p->edges[i]) != NULL)
+			return plan_edge_key(p, &p->edges[i]);
 	return NULL;
 }
 
@@ -60,7 +60,9 @@ layout_of(const plan *p, const plan_operator *op, arena *memory)
 	const flow_schema *schema = input_key_schema(p, op->index);
 	if (schema != NULL)
 		schema_print(schema, 1, key, sizeof(key));
-	const char *text = with_keys(p, op, arena_format(memory, "key %s", key), memory);
+	const char *text = arena_format(memory, "key %s", key);
+	if (schema != NULL)
+		text = with_keys(p, op, text, memory);
 	for (uint32_t i = 0; text != NULL && i < state_count(op); i++) {
 		const flow_state_declaration *s = op->function.states[i];
 		text = arena_format(memory, "%s; %s %s %u %s", text, s->name, s->kind == FLOW_STATE_SLOT ? "slot" : "value",

@@ -88,6 +88,19 @@ class Kinds(e2e.Test):
             got = sorted((int(r["x"]), r["from_place"].split("/")[-1], int(r["from_partition"])) for r in self.records("out.jsonl"))
             self.assertEqual(got, [(1, "a-1.jsonl", 0), (3, "a-2.jsonl", 0), (4, "b.jsonl", 0), (5, "b.jsonl", 0)])
 
+    def test_a_global_stream_behind_a_keyed_one_has_one_state(self):
+        self.write("in.jsonl", "".join(f'{{"k":"{k}","x":{x},"t":"2024-01-01T00:00:0{x}Z"}}\n' for x, k in enumerate("abcab")))
+        fields = '{ type = "json"; fields: { k = "string"; x = "int64"; t = "timestamp"; }; }'
+        for step in ('aggregate: { n = "count(*)"; sum = "sum(x)"; };',
+                     'window: { tumbling = "1h"; time = "t"; start = ""; end = ""; }; aggregate: { n = "count(*)"; sum = "sum(x)"; };'):
+            # Right behind the key, and behind a step that keeps it; the partitioning in the step, and in one of its own.
+            for steps in (f'key_by = "k"; }}, {{ name = "all"; global = true; {step}',
+                          f'name = "by"; key_by = "k"; }}, {{ where = "x >= 0"; }}, {{ global = true; }}, {{ name = "all"; {step}'):
+                self.write("job.conf", e2e.job(serde=fields, steps=steps))
+                for parallelism in (1, 2, 3):
+                    self.flowd("run", "--fresh", "job.conf", "--set", f"job.parallelism={parallelism}", expect=0)
+                    self.assertEqual([(int(r["n"]), int(r["sum"])) for r in self.records("out.jsonl")], [(5, 10)])
+
     def test_two_streams_are_merged_by_a_list(self):
         self.write("a.jsonl", '{"x":1}\n')
         self.write("b.jsonl", '{"x":2}\n')

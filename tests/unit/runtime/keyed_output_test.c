@@ -77,6 +77,7 @@ static const flow_component keep = { .struct_size = FLOW_SIZEOF(flow_component),
 #define TWO_KEYED 1
 #define WITH_BROADCAST 2
 #define TWO_OUTPUTS 3
+#define WITH_KEYED_BROADCAST 4 /* the broadcast side comes from a keyed stream */
 
 /* One record on each input; the outcome. */
 static uint32_t
@@ -88,17 +89,18 @@ run_shape(int shape, uint32_t input, uint32_t output)
 	world_input("in", 1, 0);
 	world_input("other", 1, 0);
 	world_add("in", 0, "1,2,3\n");
-	if (shape == TWO_KEYED || shape == WITH_BROADCAST)
+	if (shape != ONE && shape != TWO_OUTPUTS)
 		world_add("other", 0, "5,6,7\n");
 	maker *m = maker_create();
 	uint32_t key = maker_key_by(m, maker_source(m, "in", 1));
 	uint32_t other = maker_source(m, "other", 1);
-	uint32_t other_key = shape == TWO_KEYED ? maker_key_by(m, other) : other;
+	int two = shape == TWO_KEYED || shape == WITH_BROADCAST || shape == WITH_KEYED_BROADCAST;
+	uint32_t other_key = shape == TWO_KEYED || shape == WITH_KEYED_BROADCAST ? maker_key_by(m, other) : other;
 	uint32_t f = maker_function(m, key, &keep, "keep", EDGE_KEY, 1);
 	maker_operator(m, f)->key_schema[0] = maker_operator(m, f)->key_schema[1] = maker_operator(m, key)->key_schema[0];
 	maker_operator(m, f)->stream_kind[0] = maker_operator(m, f)->stream_kind[1] = FLOW_STREAM_KEYED;
 	maker_sink(m, f, "out", FLOW_DELIVERY_AT_LEAST_ONCE, EDGE_FORWARD, 1);
-	if (shape == TWO_KEYED || shape == WITH_BROADCAST)
+	if (two)
 		maker_connect(m, other_key, f, 1, shape == TWO_KEYED ? EDGE_KEY : EDGE_BROADCAST);
 	else if (shape == TWO_OUTPUTS)
 		maker_connect_second(m, f, maker_sink(m, other, "second", FLOW_DELIVERY_AT_LEAST_ONCE, EDGE_GLOBAL, 1));
@@ -142,8 +144,11 @@ static void
 given_a_broadcast_side_when_it_emits_rows_with_keys_then_it_is_refused(void **state)
 {
 	(void)state;
-	assert_int_equal(run_shape(WITH_BROADCAST, NOWHERE, NOWHERE), RUN_FAILED);
-	assert_non_null(strstr(world_error(), "output 0 keeps the key of its input, but there is no keyed input row now"));
+	static const int shapes[] = { WITH_BROADCAST, WITH_KEYED_BROADCAST };
+	for (size_t i = 0; i < FLOW_COUNT(shapes); i++) {
+		assert_int_equal(run_shape(shapes[i], NOWHERE, NOWHERE), RUN_FAILED);
+		assert_non_null(strstr(world_error(), "output 0 keeps the key of its input, but there is no keyed input row now"));
+	}
 }
 
 static void
