@@ -44,6 +44,11 @@ typedef struct kafka_output_descriptor {
 	FLOW_SAME(of, flow_put_text((of).system, "discovery_interval", duration, FLOW_HERE))
 #define kafka_system_with_request_timeout(of, duration)                                                                \
 	FLOW_SAME(of, flow_put_text((of).system, "request_timeout", duration, FLOW_HERE))
+/* Bytes that wait to be sent ("32MiB"), and how long brokers wait for a transaction to end ("1m"). */
+#define kafka_system_with_send_threshold_bytes(of, size)                                                               \
+	FLOW_SAME(of, flow_put_text((of).system, "send_threshold_bytes", size, FLOW_HERE))
+#define kafka_system_with_transaction_timeout(of, duration)                                                            \
+	FLOW_SAME(of, flow_put_text((of).system, "transaction_timeout", duration, FLOW_HERE))
 /* For the inputs of the system that say nothing of their own. */
 #define kafka_system_with_offset_reset(of, choice)                                                                     \
 	FLOW_SAME(of, flow_put_text((of).system, "stream_defaults.offset_reset", choice, FLOW_HERE))
@@ -104,6 +109,18 @@ typedef struct kafka_output_descriptor {
 													   (of_system).system->name, FLOW_HERE))
 #define kafka_output_from(graph, id, system_name)                                                                      \
 	FLOW_NEW(kafka_output_descriptor, flow_make_stream(graph, FLOW_DESCRIBE_OUTPUT, id, system_name, FLOW_HERE))
+/* "murmur2" (as Java's clients), "crc32", "fnv1a", "random", "round_robin". */
+#define kafka_output_with_partitioner(out, name)                                                                       \
+	FLOW_SAME(out, flow_put_text((out).output, "partitioner", name, FLOW_HERE))
+/* Makes the topic if it is not there, with so many partitions and copies, and settings: with_config(out, "cleanup.policy", "compact"). */
+#define kafka_output_with_create(out, truth) FLOW_SAME(out, flow_put_bool((out).output, "create", truth, FLOW_HERE))
+#define kafka_output_with_partitions(out, count)                                                                       \
+	FLOW_SAME(out, flow_put_int((out).output, "partitions", count, FLOW_HERE))
+#define kafka_output_with_replication(out, count)                                                                      \
+	FLOW_SAME(out, flow_put_int((out).output, "replication", count, FLOW_HERE))
+#define kafka_output_with_config(out, setting, value)                                                                  \
+	FLOW_SAME(out, flow_put_text((out).output, "config." setting, value, FLOW_HERE))
+/* A property of librdkafka for this output; only with delivery "at_least_once". */
 #define kafka_output_with_producer(out, property, value)                                                               \
 	FLOW_SAME(out, flow_put_text((out).output, "producer." property, value, FLOW_HERE))
 

@@ -74,13 +74,13 @@ class Sink(live.Test):
         self.kafka.create(self.topic("out"))
         self.made(count=10000000, input="rate = 500;")
         with self.flowd.start("run", "job.conf", "--state-dir", "one") as first:
-            live.e2e.flowd_driver.until(lambda: self.kafka.values(self.topic("out")), "the first records")
+            live.until(lambda: self.kafka.values(self.topic("out")), "the first records")
             with self.flowd.start("run", "job.conf", "--state-dir", "two") as second:
                 ended = first.wait()
                 self.assertEqual(ended.code, 1, str(ended))
                 self.assertIn("another process with the same job and instance has taken over", ended.err)
                 count = len(self.kafka.values(self.topic("out")))
-                live.e2e.flowd_driver.until(lambda: len(self.kafka.values(self.topic("out"))) > count, "records of the second")
+                live.until(lambda: len(self.kafka.values(self.topic("out"))) > count, "records of the second")
                 second.signal()
                 self.assertEqual(second.wait().code, 0)
 

@@ -10,6 +10,7 @@ sys.path.insert(0, str(SOURCE / "tests" / "support"))
 
 import e2e  # noqa: E402
 import kafka  # noqa: E402
+from flowd_driver import until  # noqa: E402,F401
 
 SOAK = bool(os.environ.get("FLOWD_SOAK"))
 

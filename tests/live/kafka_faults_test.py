@@ -1,0 +1,144 @@
+"""Brokers that die, go away, run full or hand over: a job waits, says so, goes on, and each record is there once."""
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+import live
+from live import kafka, until
+
+JOB = """application: {
+  name = "faults";  checkpoint_interval = "200ms";
+  systems: { made: { type = "generate"; };  files: { type = "file"; };
+             kafka: { type = "kafka"; bootstrap_servers = "$SERVERS"; %(system)s }; };
+  inputs:  { in: { system = "made"; count = %(count)d; rate = %(rate)d; fields: { id = "sequence"; text = "key(1000)"; }; }; };
+  outputs: { out: { system = "kafka"; physical_name = "out"; serde = "json"; %(output)s };
+             copy: { system = "files"; path = "copy.jsonl"; serde = "json"; }; };
+  flow: ( { from = "in"; to = "out"; }, { from = "in"; to = "copy"; } );
+};
+"""
+AWAY = 60 if live.SOAK else 4  # seconds
+
+
+class Faults(live.Test):
+    """Each test with a cluster of its own."""
+
+    def cluster(self, *options, topic=("out", 2), **configs):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="flowd-kafka-"))
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        self.addCleanup(kafka.service, "kill", folder)
+        self.kafka = kafka.Kafka.started(folder, "--heap", "256m", *options)
+        self.kafka.create(*topic, **configs)
+        return self.kafka
+
+    def setUp(self):
+        super().setUp()
+        self.kafka = None
+
+    def written(self, count=12000, rate=3000, **parts):
+        self.job(JOB % {"count": count, "rate": rate, "system": parts.get("system", ""), "output": parts.get("output", "")})
+
+    def some_are_there(self):
+        return sum(p["high"] for p in self.kafka.describe("out")) > 500
+
+    def check(self, job, count=12000):
+        ended = job.wait()
+        self.assertEqual(ended.code, 0, str(ended))
+        self.assertEqual(self.sorted_ids("out"), list(range(count)))
+        self.assertEqual(sorted(record["id"] for record in self.records("copy.jsonl")), list(range(count)))
+        return ended
+
+    def test_given_a_broker_that_is_killed_and_comes_back_when_the_job_has_ended_then_each_record_is_there_once(self):
+        self.cluster()
+        for output in ("", 'delivery = "at_least_once";'):
+            self.written(output=output)
+            with self.flowd.start("run", "job.conf") as job:
+                until(self.some_are_there, "the first records")
+                self.kafka.service("kill")
+                time.sleep(AWAY)
+                self.kafka.service("start")
+                self.check(job)
+            self.kafka.delete("out")
+            (self.folder / "copy.jsonl").unlink()
+            self.kafka.create("out", 2)
+
+    def test_given_three_brokers_when_the_leader_is_killed_then_another_one_goes_on(self):
+        self.cluster("--brokers", "3", topic=("out", 1))
+        self.written()
+        with self.flowd.start("run", "job.conf") as job:
+            until(self.some_are_there, "the first records")
+            leader = self.kafka.describe("out")[0]["leader"]
+            self.kafka.service("kill", "--node", leader)
+            self.check(job)
+        self.assertNotEqual(self.kafka.describe("out")[0]["leader"], leader)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can mount a small disk")
+    def test_given_a_disk_that_is_full_when_there_is_room_again_then_the_job_goes_on(self):
+        disk = pathlib.Path(tempfile.mkdtemp(prefix="flowd-disk-"))
+        self.addCleanup(shutil.rmtree, disk, ignore_errors=True)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48m", "flowd", disk], check=False).returncode != 0:
+            self.skipTest("no file system can be mounted here")
+        self.addCleanup(subprocess.run, ["umount", "-l", disk], check=False)
+        self.cluster("--data", disk, "--set", "log.segment.bytes=8388608", "--set", "log.index.size.max.bytes=1048576",
+                     "--set", "log.preallocate=false", topic=("out", 1))
+        self.kafka.create("ballast")
+        self.written()
+        with self.flowd.start("run", "job.conf") as job:
+            until(self.some_are_there, "the first records")
+            filler = subprocess.run(self.kafka.words("generate", "ballast", 200000, 1000, properties={"message.timeout.ms": 4000}),
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, timeout=120)
+            self.assertNotEqual(filler.returncode, 0, "the disk was not full")
+            until(lambda: "down" in self.status(), "the end of the broker")
+            subprocess.run(["mount", "-o", "remount,size=400m", disk], check=True)
+            self.kafka.service("start")
+            self.check(job)
+
+    def status(self):
+        return subprocess.run([str(kafka.SCRIPT), "status", "--folder", str(self.kafka.folder)], stdout=subprocess.PIPE, text=True, check=False).stdout
+
+
+class Secure(live.Test):
+    """The shared broker's other listeners."""
+
+    def run_with(self, listener, security, expect):
+        self.topics.clear()
+        self.kafka.create(self.topic("out"))
+        text = JOB % {"count": 100, "rate": 100000, "system": f"request_timeout = \"3s\"; security: {{ {security} }};", "output": ""}
+        text = text.replace('"faults"', f'"{self.topic("job")}"').replace('"out"', f'"{self.topic("out")}"', 1)
+        self.job(text.replace('physical_name = "out"', f'physical_name = "{self.topic("out")}"'), servers=self.kafka.state[listener])
+        ended = self.flowd("run", "job.conf", expect=expect)
+        self.assertNotIn("flowd-secret", ended.err + ended.out)
+        (self.folder / "copy.jsonl").unlink(missing_ok=True)
+        if expect == 0:
+            self.assertEqual(self.sorted_ids(self.topic("out")), list(range(100)))
+        return ended.err
+
+    def test_given_tls_and_passwords_when_a_job_writes_then_it_is_let_in(self):
+        state = self.kafka.state
+        tls = f'tls = true; ca = "{state["ca_pem"]}";'
+        plain = f'mechanism = "plain"; username = "{state["user"]}"; password = "{state["password"]}";'
+        self.run_with("tls", tls, 0)
+        self.run_with("tls", f'{tls} certificate = "{state["client_pem"]}"; key = "{state["client_key_pem"]}";', 0)
+        self.run_with("sasl", plain, 0)
+        self.run_with("sasl_tls", tls + plain, 0)
+
+    def test_given_a_wrong_password_or_authority_when_a_job_writes_then_it_says_what_was_refused(self):
+        state = self.kafka.state
+        wrong = f'mechanism = "plain"; username = "{state["user"]}"; password = "wrong-secret";'
+        self.assertIn("Authentication failed", self.run_with("sasl", wrong, 3))
+        self.assertIn("certificate verify failed", self.run_with("tls", f'tls = true; ca = "{state["client_pem"]}";', 3))
+
+    def test_given_scram_when_a_job_writes_then_it_is_let_in_or_told_why_not(self):
+        state = self.kafka.state
+        scram = f'mechanism = "scram_sha_256"; username = "{state["user"]}"; password = "{state["password"]}";'
+        if int(self.kafka.tool("version"), 16) >= 0x02060100:
+            self.run_with("sasl", scram, 0)
+        else:
+            self.assertIn("needs librdkafka 2.6.1", self.run_with("sasl", scram, 3))
+
+
+if __name__ == "__main__":
+    live.main()
