@@ -11,10 +11,11 @@ import sys
 
 import chains
 import files
+import kafka_topics
 import process
 from workplace import Workplace
 
-MEASUREMENTS = {**files.MEASUREMENTS, **chains.MEASUREMENTS, **process.MEASUREMENTS}
+MEASUREMENTS = {**files.MEASUREMENTS, **chains.MEASUREMENTS, **process.MEASUREMENTS, **kafka_topics.MEASUREMENTS}
 
 
 def first_line(*command):

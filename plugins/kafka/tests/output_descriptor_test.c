@@ -31,7 +31,8 @@ given_an_output_when_described_then_each_setter_says_its_property(void **state)
 	SAYS(kafka_output_with_create(out, 0), "output out: create = false\n");
 	SAYS(kafka_output_with_partitions(out, 4), "output out: partitions = 4\n");
 	SAYS(kafka_output_with_replication(out, 3), "output out: replication = 3\n");
-	SAYS(kafka_output_with_config(out, "cleanup.policy", "compact"), "output out: config.cleanup.policy = \"compact\"\n");
+	SAYS(kafka_output_with_config(out, "cleanup.policy", "compact"),
+		 "output out: config.cleanup.policy = \"compact\"\n");
 	SAYS(kafka_output_with_producer(out, "linger.ms", "50"), "output out: producer.linger.ms = \"50\"\n");
 	recorded_graph_destroy(r);
 }
