@@ -130,6 +130,8 @@ flow_status kafka_status(rd_kafka_resp_err_t code);
 /* Fills `error` with "<what>: <what librdkafka says>" and what to do about it, where something can be said. */
 flow_status __attribute__((format(printf, 4, 5)))
 kafka_failed(const flow_host *host, flow_error *error, rd_kafka_resp_err_t code, const char *format, ...);
+/* What to add to a message that is about SCRAM; "" where there is nothing to say. */
+const char *kafka_scram_advice(const char *text);
 flow_status kafka_no_memory(const flow_host *host, flow_error *error);
 /* A NUL-terminated copy from the host's memory; NULL: out of memory. */
 char *kafka_copy(const flow_host *host, flow_slice text);

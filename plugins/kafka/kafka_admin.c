@@ -66,7 +66,8 @@ ask(flow_system *system, rd_kafka_resp_err_t (*question)(rd_kafka_t *client, voi
 		rd_kafka_resp_err_t refused = last_error(system, text);
 		if (kafka_status(refused) == FLOW_E_DENIED)
 			return flow_fail(system->host, error, FLOW_E_DENIED,
-							 "%s: %s; look at the option security, and at what the brokers allow", what, text);
+							 "%s: %s; look at the option security, and at what the brokers allow%s", what, text,
+							 kafka_scram_advice(text));
 		if (system->host->cancelled())
 			return flow_fail(system->host, error, FLOW_E_CANCELLED, "%s: cancelled", what);
 		if (system->host->monotonic() < deadline)

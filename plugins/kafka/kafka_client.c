@@ -108,6 +108,16 @@ advice(flow_status status)
 	}
 }
 
+const char *
+kafka_scram_advice(const char *text)
+{
+	return rd_kafka_version() < 0x02060100 && strstr(text, "SCRAM") != NULL
+			   ? ". (SCRAM with brokers of 3.8.1 and later needs librdkafka 2.6.1: earlier ones repeat their nonce, "
+				 "which those "
+				 "brokers refuse. \"plain\" with TLS and \"oauthbearer\" work with all.)"
+			   : "";
+}
+
 flow_status
 kafka_failed(const flow_host *host, flow_error *error, rd_kafka_resp_err_t code, const char *format, ...)
 {

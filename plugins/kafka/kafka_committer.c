@@ -158,34 +158,6 @@ kafka_committer_last_marker(flow_committer *committer, const flow_marker *expect
 	return status;
 }
 
-/* Until inputs are read by group. */
-__attribute__((weak)) flow_source *
-kafka_source_find(flow_system *system, flow_slice stream, uint32_t task)
-{
-	(void)system;
-	(void)stream;
-	(void)task;
-	return NULL;
-}
-
-__attribute__((weak)) rd_kafka_consumer_group_metadata_t *
-kafka_source_group(flow_source *source)
-{
-	(void)source;
-	return NULL;
-}
-
-__attribute__((weak)) flow_status
-kafka_position_add(flow_source *source, const flow_position *position, rd_kafka_topic_partition_list_t *list,
-				   flow_error *error)
-{
-	(void)source;
-	(void)position;
-	(void)list;
-	(void)error;
-	return FLOW_E_UNSUPPORTED;
-}
-
 /* --- commit, abort ------------------------------------------------------------------------------------------------------ */
 
 /* Positions of one input go with the membership of the source that reads it. */

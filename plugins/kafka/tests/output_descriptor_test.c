@@ -1,25 +1,11 @@
 /* Descriptors of the system `kafka`: what each setter of outputs says. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "../kafka_descriptor.h"
 #include "support/recorded_graph.h"
-
-#define SAYS(call, text)                                                                                               \
-	do {                                                                                                               \
-		call;                                                                                                          \
-		assert_string_equal(recorded_graph_text(r), text);                                                             \
-	} while (0)
 
 static void
 given_an_output_when_described_then_each_setter_says_its_property(void **state)
 {
-	(void)state;
-	recorded_graph *r = recorded_graph_create();
+	recorded_graph *r = *state;
 	kafka_system_descriptor shop = kafka_system(recorded_graph_of(r), "shop");
 	SAYS((void)0, "system shop: described\nsystem shop: type = \"kafka\"\n");
 	SAYS(kafka_system_with_send_threshold_bytes(shop, "8MiB"), "system shop: send_threshold_bytes = \"8MiB\"\n");
@@ -34,14 +20,14 @@ given_an_output_when_described_then_each_setter_says_its_property(void **state)
 	SAYS(kafka_output_with_config(out, "cleanup.policy", "compact"),
 		 "output out: config.cleanup.policy = \"compact\"\n");
 	SAYS(kafka_output_with_producer(out, "linger.ms", "50"), "output out: producer.linger.ms = \"50\"\n");
-	recorded_graph_destroy(r);
 }
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(given_an_output_when_described_then_each_setter_says_its_property),
+		cmocka_unit_test_setup_teardown(given_an_output_when_described_then_each_setter_says_its_property,
+										recorded_graph_setup, recorded_graph_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
