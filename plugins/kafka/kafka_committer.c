@@ -249,9 +249,8 @@ kafka_committer_commit(flow_committer *committer, const flow_handle *const *hand
 		kafka_transaction_reset(producer);
 		return FLOW_OK;
 	}
-	int fatal = rd_kafka_error_is_fatal(cause);
 	status = kafka_transaction_failed(producer, cause, "the transaction cannot be committed", error);
-	if (fatal && status == FLOW_E_CONFLICT) { /* an earlier try may have been heard: the marker tells */
+	if (status == FLOW_E_CONFLICT) { /* the broker may have heard an earlier try: the marker tells */
 		char text[KAFKA_ERROR_SIZE];
 		snprintf(text, sizeof(text), "%s", t->why);
 		return flow_fail(committer->host, error, FLOW_E_FAILED, "%s", text);

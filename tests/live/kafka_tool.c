@@ -230,6 +230,20 @@ look_up(rd_kafka_t *rk, const char *name, const rd_kafka_metadata_t **metadata)
 	die("%s: %s", name, rd_kafka_err2name(code));
 }
 
+/* Leaders may be on their way. */
+static void
+watermarks(rd_kafka_t *rk, const char *topic, int partition, int64_t *low, int64_t *high)
+{
+	rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
+	for (int tries = 0; tries < 50; tries++) {
+		code = rd_kafka_query_watermark_offsets(rk, topic, partition, low, high, WAIT);
+		if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
+			return;
+		nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
+	}
+	check("watermarks", code);
+}
+
 static void
 describe(const char *name)
 {
@@ -244,8 +258,8 @@ describe(const char *name)
 	printf("{\"partitions\": [");
 	for (int p = 0; p < topic->partition_cnt; p++) {
 		int64_t low, high, stable;
-		check("watermarks", rd_kafka_query_watermark_offsets(all, name, p, &low, &high, WAIT));
-		check("watermarks", rd_kafka_query_watermark_offsets(committed, name, p, &low, &stable, WAIT));
+		watermarks(all, name, p, &low, &high);
+		watermarks(committed, name, p, &low, &stable);
 		int leader = 0;
 		for (int i = 0; i < topic->partition_cnt; i++)
 			leader = topic->partitions[i].id == p ? topic->partitions[i].leader : leader;
