@@ -24,9 +24,10 @@ import handlers_csv  # noqa: E402
 import handlers_json  # noqa: E402
 import handlers_kafka  # noqa: E402
 import handlers_planner  # noqa: E402
+import handlers_streams  # noqa: E402
 
 HANDLERS = {**handlers_avro.HANDLERS, **handlers_config.HANDLERS, **handlers_csv.HANDLERS, **handlers_json.HANDLERS,
-            **handlers_kafka.HANDLERS, **handlers_planner.HANDLERS}
+            **handlers_kafka.HANDLERS, **handlers_planner.HANDLERS, **handlers_streams.HANDLERS}
 
 
 def cases_in(folder):
