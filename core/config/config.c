@@ -320,6 +320,20 @@ check_key(config *c, const char *path, const char *const *key, size_t count)
 	return 0;
 }
 
+setting *
+config_value(config *c, const char *path, const char *text)
+{
+	setting *value = command_value(c, text);
+	if (value == NULL) {
+		out_of_memory(c);
+		return NULL;
+	}
+	set_paths(c, value, path);
+	report_bad(c, value);
+	reader_resolve(c->arena, c->list, c->folder, value);
+	return value;
+}
+
 int
 config_set_command(config *c, const char *assignment)
 {
@@ -338,14 +352,9 @@ config_set_command(config *c, const char *assignment)
 	}
 	if (!check_key(c, path, key, count))
 		return 0;
-	setting *value = command_value(c, equals + 1);
-	if (value == NULL) {
-		out_of_memory(c);
+	setting *value = config_value(c, path, equals + 1);
+	if (value == NULL)
 		return 0;
-	}
-	set_paths(c, value, path);
-	report_bad(c, value);
-	reader_resolve(c->arena, c->list, c->folder, value);
 	config_put(c, key, count, value);
 	return 1;
 }

@@ -29,6 +29,9 @@ int config_load(config *c, const char *file);
 /* Layer 7: "path.to.key=value"; the value is a libconfig value (without comments), or, where that does not parse, a string.
  * A segment with dots is quoted: streams.x."a.b"=1. Returns 0 if it could not be read (a problem was added). */
 int config_set_command(config *c, const char *assignment);
+/* A value as config_set_command reads it, of layer 7, for whoever puts it where it belongs. `path` is what messages call it. NULL: out
+ * of memory (a problem was added). */
+setting *config_value(config *c, const char *path, const char *text);
 /* Adds a setting (made in the arena; its layer and origin set) under a key path of the key space: descriptors and the planner.
  * Planner settings are dropped where layers 3 or 4 have the key. The setting is copied: one may be put under several keys. */
 void config_put(config *c, const char *const *key, size_t key_length, setting *value);

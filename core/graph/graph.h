@@ -78,6 +78,9 @@ graph *graph_from_config(config *c, registry *r);
 /* The same for an application plugin: loads the file and lets its application describe itself; `application` in the configuration,
  * if it is there, holds its options. NULL: it cannot be used (reported), or out of memory. */
 graph *graph_from_plugin(config *c, registry *r, const char *file);
+/* The same for an `application` group that was made in memory, for commands that are jobs of their own. Relative paths start where the
+ * process does. */
+graph *graph_from_settings(config *c, registry *r, const setting *application);
 /* The same for an application that is there already. `name` is what messages call it. */
 graph *graph_from_application(config *c, registry *r, const flow_component *application, const char *name);
 

@@ -256,3 +256,13 @@ graph_from_config(config *c, registry *registered)
 	graph_reader r = { .config = c, .arena = config_arena(c), .problems = config_problems(c), .registry = registered };
 	return application == NULL ? NULL : graph_read_application(&r, application);
 }
+
+graph *
+graph_from_settings(config *c, registry *registered, const setting *application)
+{
+	graph_reader r = { .config = c, .arena = config_arena(c), .problems = config_problems(c), .registry = registered };
+	graph *g = graph_read_application(&r, application);
+	if (g != NULL)
+		g->folder = "";
+	return g;
+}

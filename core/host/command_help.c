@@ -30,7 +30,7 @@ add_host_part(struct subjects *all, const char *id, const flow_option_set *set)
 {
 	struct host_part *part = &all->parts[all->count];
 	part->sets[0] = set;
-	all->items[all->count++] = (describe_subject){ "host", id, set->doc, part->sets };
+	all->items[all->count++] = (describe_subject){ "host", id, set->doc, part->sets, NULL };
 }
 
 static void
@@ -56,7 +56,7 @@ collect(const session *s, struct subjects *all)
 				const flow_component *component = loaded->components[k];
 				if (component->kind == kind && all->count < SUBJECTS_MOST)
 					all->items[all->count++] = (describe_subject){ component_kind_name(kind), component->id, component->doc,
-						                                           component->option_sets };
+						                                           component->option_sets, component->served };
 			}
 		}
 	}

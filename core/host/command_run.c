@@ -1,38 +1,14 @@
 /* `flowd run`: plans and runs an application to its end. */
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/log.h"
 #include "host/commands.h"
-#include "host/progress.h"
+#include "host/job.h"
 #include "host/report.h"
 #include "host/session.h"
-#include "runtime/runtime.h"
 #include "transfer/transfer_check.h"
 
 #define FILES_MOST 16
-
-/* What the signal handler stops. Set before the handler is, and cleared after it is gone. */
-static runtime *volatile running;
-
-static void
-on_stop_signal(int number)
-{
-	(void)number;
-	if (running != NULL)
-		runtime_stop(running);
-}
-
-static void
-catch_signals(void (*handler)(int))
-{
-	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
-	sigemptyset(&action.sa_mask);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-}
 
 static int64_t
 job_integer(const plan *p, const char *name, int64_t absent)
@@ -47,40 +23,21 @@ default_state_directory(const plan *p, arena *a)
 								  : arena_format(a, "state/%s-%s", p->job, p->instance);
 }
 
+struct shown {
+	const session *session;
+	arguments *given;
+};
+
 static void
-print_end(const session *s, arguments *given, runtime *run, uint32_t outcome)
+print_end(void *context, runtime *run, uint32_t outcome)
 {
+	const struct shown *shown = context;
 	runtime_status_report report;
 	runtime_status(run, &report);
-	if (arguments_value(given, "json") == NULL) {
-		report_summary(s->plan, &report, outcome, stderr);
-		return;
-	}
-	json_t *json = report_json(s->plan, &report, outcome);
-	if (json != NULL)
-		json_dumpf(json, stdout, JSON_INDENT(2));
-	printf("\n");
-	json_decref(json);
-}
-
-static int
-run_to_end(session *s, arguments *given, runtime *run)
-{
-	uint32_t outcome = RUN_FAILED;
-	flow_error error = { 0 };
-	running = run;
-	catch_signals(on_stop_signal);
-	progress *p = progress_start(run, s->plan, arguments_value(given, "status-file"),
-								 arguments_value(given, "json") != NULL || log_level() < FLOW_LOG_INFO);
-	flow_status status = runtime_run(run, &outcome, &error);
-	progress_stop(p);
-	running = NULL; /* signals are of no effect from here on: what is left is to say how it ended */
-	print_end(s, given, run, outcome);
-	catch_signals(SIG_DFL);
-	if (status != FLOW_OK)
-		fprintf(stderr, "flowd: %s: %s\n", s->plan->job, error_message(&error));
-	error_clear(&error);
-	return outcome == RUN_FAILED || status != FLOW_OK ? EXIT_RUN_FAILED : EXIT_DONE;
+	if (arguments_value(shown->given, "json") == NULL)
+		report_summary(shown->session->plan, &report, outcome, stderr);
+	else
+		report_print_json(shown->session->plan, &report, outcome, stdout);
 }
 
 static int
@@ -110,16 +67,14 @@ run_plan(session *s, arguments *given)
 		fprintf(stderr, "flowd: out of memory\n");
 		return EXIT_RUN_FAILED;
 	}
-	runtime *run = NULL;
-	flow_error error = { 0 };
-	if (runtime_create(&request, &run, &error) != FLOW_OK) {
-		fprintf(stderr, "flowd: %s: %s\n", s->plan->job, error_message(&error));
-		error_clear(&error);
-		return EXIT_RUN_FAILED;
-	}
-	int exit_code = run_to_end(s, given, run);
-	runtime_destroy(run);
-	return exit_code;
+	struct shown shown = { s, given };
+	job_view view = {
+		.status_file = arguments_value(given, "status-file"),
+		.quiet = arguments_value(given, "json") != NULL || log_level() < FLOW_LOG_INFO,
+		.end = print_end,
+		.context = &shown,
+	};
+	return job_run(&request, &view);
 }
 
 static int

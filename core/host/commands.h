@@ -7,6 +7,8 @@
 #include "host/arguments.h"
 
 extern const command run_command;         /* command_run.c */
+extern const command cat_command;         /* command_convert.c */
+extern const command convert_command;
 extern const command check_command;       /* command_check.c */
 extern const command plan_command;
 extern const command explain_command;

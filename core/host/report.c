@@ -131,6 +131,31 @@ print_result(const plan_stream *stream, FILE *to)
 }
 
 void
+report_print_json(const plan *p, const runtime_status_report *report, uint32_t outcome, FILE *to)
+{
+	json_t *json = report_json(p, report, outcome);
+	if (json != NULL)
+		json_dumpf(json, to, JSON_INDENT(2));
+	fprintf(to, "\n");
+	json_decref(json);
+}
+
+static void
+print_loss(uint64_t count, const char *one, const char *many, FILE *to)
+{
+	if (count != 0)
+		fprintf(to, "%llu %s\n", (unsigned long long)count, count == 1 ? one : many);
+}
+
+void
+report_losses(const runtime_status_report *report, FILE *to)
+{
+	print_loss(report->skipped, "record was skipped", "records were skipped", to);
+	print_loss(report->dead_letters, "record went to the dead letters", "records went to the dead letters", to);
+	print_loss(report->late, "record was late", "records were late", to);
+}
+
+void
 report_summary(const plan *p, const runtime_status_report *report, uint32_t outcome, FILE *to)
 {
 	char duration[32], rate[32], bytes[32], memory[32];
@@ -145,12 +170,7 @@ report_summary(const plan *p, const runtime_status_report *report, uint32_t outc
 		if (report->inputs[i].lag > 0)
 			fprintf(to, "%s: %lld records are still to be read\n", p->streams[report->inputs[i].input].id,
 			        (long long)report->inputs[i].lag);
-	if (report->skipped != 0)
-		fprintf(to, "%llu records were skipped\n", (unsigned long long)report->skipped);
-	if (report->dead_letters != 0)
-		fprintf(to, "%llu records went to the dead letters\n", (unsigned long long)report->dead_letters);
-	if (report->late != 0)
-		fprintf(to, report->late == 1 ? "%llu record was late\n" : "%llu records were late\n", (unsigned long long)report->late);
+	report_losses(report, to);
 	for (uint32_t i = 0; outcome == RUN_FINISHED && i < p->stream_count; i++)
 		if (p->streams[i].direction == FLOW_DIRECTION_OUTPUT)
 			print_result(&p->streams[i], to);

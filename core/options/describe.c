@@ -173,6 +173,21 @@ print_option(FILE *to, const char *path, const flow_option *o)
 		print_line(to, o->members[i]->name, o->members[i]);
 }
 
+/* "Files: .csv, .tsv", or what stands for a system on a command line. */
+static void
+print_served(FILE *to, const describe_subject *subject, const char *before, const char *after)
+{
+	int files = strcmp(subject->kind, "serde") == 0, printed = 0;
+	for (size_t i = 0; subject->served != NULL && subject->served[i] != NULL; i++) {
+		const char *word = subject->served[i];
+		int size = (int)strcspn(word, "\t");
+		fprintf(to, "%s`%s%.*s%s`", printed++ == 0 ? before : ", ", files ? "." : "", size, word,
+				files || word[0] == '.' ? "" : "://");
+	}
+	if (printed != 0)
+		fputs(after, to);
+}
+
 int
 describe_help(FILE *to, const describe_subject *subject, const char *option)
 {
@@ -186,6 +201,7 @@ describe_help(FILE *to, const describe_subject *subject, const char *option)
 	fprintf(to, "%s (%s)\n\n", subject->id, subject->kind);
 	if (subject->doc != NULL)
 		print_wrapped(to, subject->doc, 2);
+	print_served(to, subject, "\n  On a command line: ", "\n");
 	for (size_t i = 0; subject->sets != NULL && subject->sets[i] != NULL; i++) {
 		const flow_option_set *set = subject->sets[i];
 		fprintf(to, "\n%s%s\n", set->scope[0] == '\0' ? "options" : "options of ", set->scope);
@@ -311,6 +327,7 @@ describe_markdown(FILE *to, const describe_subject *subject, unsigned level)
 	fprintf(to, " %s\n", subject->id);
 	if (subject->doc != NULL)
 		fprintf(to, "\n%s\n", subject->doc);
+	print_served(to, subject, "\nOn a command line (`flowd cat`, `flowd convert`): ", ".\n");
 	for (size_t i = 0; subject->sets != NULL && subject->sets[i] != NULL; i++) {
 		const flow_option_set *set = subject->sets[i];
 		if (set->scope[0] != '\0')

@@ -19,6 +19,7 @@ typedef struct describe_subject {
 	const char *id;
 	const char *doc;                    /* first sentence is the summary */
 	const flow_option_set *const *sets; /* NULL-terminated; NULL: it has none */
+	const char *const *served;          /* flow_component.served, or NULL */
 } describe_subject;
 
 /* `flowd help ID`: the doc and a line for each option; with `option` ("input.path", "window.tumbling") everything about that one.

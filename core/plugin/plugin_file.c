@@ -77,6 +77,26 @@ text_member(arena *a, const json_t *object, const char *name)
 	return arena_copy_text(a, text == NULL ? "" : text);
 }
 
+/* Words, of which none is empty. */
+static flow_status
+read_served(arena *a, const json_t *list, manifest_component *component, flow_error *error)
+{
+	size_t count = json_array_size(list);
+	const char **served = arena_allocate_zeroed(a, (count + 1) * sizeof(*served));
+	if (served == NULL)
+		return error_set(error, FLOW_E_MEMORY, "out of memory");
+	for (size_t i = 0; i < count; i++) {
+		const char *word = json_string_value(json_array_get(list, i));
+		if (word == NULL || strcspn(word, "\t") == 0)
+			return error_set(error, FLOW_E_CORRUPT, "its manifest has a component %s that serves an empty word", component->id);
+		served[i] = arena_copy_text(a, word);
+		if (served[i] == NULL)
+			return error_set(error, FLOW_E_MEMORY, "out of memory");
+	}
+	component->served = served;
+	return FLOW_OK;
+}
+
 static flow_status
 read_component(arena *a, const json_t *json, manifest_component *component, flow_error *error)
 {
@@ -91,7 +111,7 @@ read_component(arena *a, const json_t *json, manifest_component *component, flow
 		return error_set(error, FLOW_E_MEMORY, "out of memory");
 	if (component->kind == 0 || flags < 0 || flags > UINT32_MAX || !registration_is_id(component->id))
 		return error_set(error, FLOW_E_CORRUPT, "its manifest has a component without proper kind, id or flags");
-	return FLOW_OK;
+	return read_served(a, json_object_get(json, "served"), component, error);
 }
 
 static flow_status

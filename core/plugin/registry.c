@@ -323,6 +323,56 @@ registry_ids(const registry *r, uint32_t kind, const char **ids, size_t capacity
 	return count;
 }
 
+static const char *
+find_served(const manifest_component *component, const char *word)
+{
+	size_t size = strlen(word);
+	for (const char *const *served = component->served; *served != NULL; served++)
+		if (strcspn(*served, "\t") == size && memcmp(*served, word, size) == 0)
+			return *served;
+	return NULL;
+}
+
+const manifest_component *
+registry_serving(const registry *r, uint32_t kind, const char *word, const char **options)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		const plugin_entry *entry = r->entries[i];
+		for (size_t j = 0; entry->refused == NULL && j < entry->component_count; j++) {
+			const manifest_component *component = &entry->components[j];
+			const char *served = component->kind == kind ? find_served(component, word) : NULL;
+			if (served == NULL)
+				continue;
+			const char *tab = strchr(served, '\t');
+			*options = tab == NULL ? NULL : tab + 1;
+			return component;
+		}
+	}
+	return NULL;
+}
+
+size_t
+registry_served(const registry *r, uint32_t kind, arena *a, const char **words, size_t capacity)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < r->count; i++) {
+		const plugin_entry *entry = r->entries[i];
+		for (size_t j = 0; entry->refused == NULL && j < entry->component_count; j++) {
+			if (entry->components[j].kind != kind)
+				continue;
+			for (const char *const *served = entry->components[j].served; *served != NULL; served++) {
+				const char *word = count < capacity ? arena_copy(a, *served, strcspn(*served, "\t")) : NULL;
+				if (count < capacity)
+					words[count] = word == NULL ? "" : word;
+				count++;
+			}
+		}
+	}
+	if (capacity > 0 && count > 0)
+		qsort(words, count < capacity ? count : capacity, sizeof(*words), compare_ids);
+	return count;
+}
+
 /* --- loading --- */
 
 static flow_status

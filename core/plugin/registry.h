@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 
+#include "base/arena.h"
 #include "flow/plugin.h"
 
 typedef struct registry registry;
@@ -22,6 +23,7 @@ typedef struct manifest_component {
 	uint32_t flags;
 	const char *id;
 	const char *summary;
+	const char *const *served; /* flow_component.served; NULL-terminated, never NULL */
 } manifest_component;
 
 typedef struct plugin_entry {
@@ -51,6 +53,11 @@ flow_status registry_component(registry *r, uint32_t kind, const char *id, const
 							   flow_error *error);
 /* Ids of all components of a kind, from the manifests; sorted. Fills up to `capacity`, returns how many there are. */
 size_t registry_ids(const registry *r, uint32_t kind, const char **ids, size_t capacity);
+/* The component of a kind that has the word among what it serves (flow_component.served; manifests only). *options: what stands behind
+ * the tab, or NULL. Of several the first by plugin. NULL: nobody. */
+const manifest_component *registry_serving(const registry *r, uint32_t kind, const char *word, const char **options);
+/* All words that components of a kind serve, as registry_ids does; sorted, without what follows tabs. They live in `a`. */
+size_t registry_served(const registry *r, uint32_t kind, arena *a, const char **words, size_t capacity);
 /* Loads one file that may not be on the path (an application plugin, `flowd plugin check FILE.so`). */
 flow_status registry_load_file(registry *r, const char *file, const plugin_entry **entry, flow_error *error);
 /* Loads all plugins that are not refused (`flowd help`, reference documents). */

@@ -303,6 +303,8 @@ struct topology {
 	atomic_int lost;      /* the one-phase output's transaction, as a writer says: the last applied epoch is restored */
 	atomic_int releasing; /* partitions wait to be released: an epoch is due */
 	atomic_int failed;
+	atomic_uint_fast64_t written; /* records that outputs took, with a limit of them */
+	atomic_int enough;            /* that limit is reached: inputs are read no more */
 	pthread_mutex_t error_lock;
 	flow_error error; /* the first failure */
 };
@@ -405,6 +407,8 @@ void signal_wake(atomic_int *word); /* async-signal-safe */
 /* node.c */
 flow_status node_process(node *n, uint32_t input, const flow_batch *batch);
 flow_status node_emit(node *n, uint32_t output, const flow_batch *batch); /* borrows the batch */
+/* The first `count` selected rows (fewer than there are) as a batch; NULL: out of memory. */
+flow_batch *node_first_rows(runtime *run, const flow_batch *batch, uint32_t count);
 flow_status node_watermark(node *n, uint32_t input, uint32_t port, int64_t value);
 flow_status node_emit_watermark(node *n, int64_t value);
 flow_status node_idle(node *n, uint32_t input, uint32_t port, int idle);

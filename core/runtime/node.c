@@ -1,4 +1,5 @@
 /* How records, watermarks and ends go from node to node: a direct call within a task, an outbox between tasks. */
+#include "base/memory.h"
 #include "runtime/internal.h"
 
 static flow_status
@@ -50,6 +51,20 @@ node_emit(node *n, uint32_t output, const flow_batch *batch)
 			return node_failed(n, status);
 	}
 	return FLOW_OK;
+}
+
+flow_batch *
+node_first_rows(runtime *run, const flow_batch *batch, uint32_t count)
+{
+	uint32_t *rows = memory_allocate((count + 1) * sizeof(*rows));
+	if (rows == NULL)
+		return NULL;
+	for (uint32_t i = 0; i < count; i++)
+		rows[i] = flow_row(batch, i);
+	flow_columns columns = { .struct_size = FLOW_SIZEOF(flow_columns), .selection = rows, .selected_count = count };
+	flow_batch *part = batch_forward(run->pool, batch, &columns, NULL);
+	memory_release(rows);
+	return part;
 }
 
 flow_status

@@ -35,7 +35,7 @@ runtime_create(const runtime_request *request, runtime **made, flow_error *error
 	run->request = *request;
 	run->plan = p;
 	run->host = request->host;
-	run->throwaway = request->limit != 0 || request->dry_sink != 0;
+	run->throwaway = request->throwaway || request->limit != 0 || request->output_limit != 0 || request->dry_sink != 0;
 	run->batch_rows = (uint32_t)job_option(p, "batch_rows", FLOW_BATCH_ROWS);
 	run->batch_bytes = (uint64_t)job_option(p, "batch_bytes", FLOW_BATCH_BYTES);
 	run->memory_limit = (uint64_t)job_option(p, "memory", DEFAULT_MEMORY);
@@ -262,6 +262,11 @@ run_attempts(runtime *run, flow_error *error)
 	for (int again = 1; status == FLOW_OK && again; run->attempt++)
 		status = attempt(run, &again, error);
 	tables_close(run);
+	/* Nobody goes on with what a throwaway run has begun to write. */
+	flow_error ignored = { 0 };
+	if (run->throwaway && (status < 0 || run->outcome != RUN_FINISHED) && commit_abort(run, NULL, 0, &ignored) < 0)
+		log_warn(run->plan->job, "%s", error_message(&ignored));
+	error_clear(&ignored);
 	recovery_close(run);
 	return status;
 }

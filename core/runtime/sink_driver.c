@@ -263,10 +263,9 @@ sink_open(node *n)
 }
 
 static flow_status
-sink_process(node *n, uint32_t input, const flow_batch *batch)
+write_records(sink_self *self, const flow_batch *batch)
 {
-	(void)input;
-	sink_self *self = self_of(n);
+	node *n = self->n;
 	uint64_t rejected = counter_get(&n->rejected);
 	flow_batch *raw = NULL;
 	flow_status status = FLOW_OK;
@@ -277,6 +276,39 @@ sink_process(node *n, uint32_t input, const flow_batch *batch)
 	batch_release(raw);
 	counter_add(&n->records_out, batch->selected_count - (counter_get(&n->rejected) - rejected));
 	return status;
+}
+
+/* As many as the limit of all outputs leaves; records that turn out not to be writable do not count. */
+static flow_status
+write_up_to_limit(sink_self *self, const flow_batch *batch, uint64_t limit)
+{
+	topology *t = self->n->task->topology;
+	uint64_t before = atomic_fetch_add(&t->written, batch->selected_count);
+	uint64_t left = before < limit ? limit - before : 0;
+	flow_status status = FLOW_OK;
+	uint64_t rejected = counter_get(&self->n->rejected);
+	if (left >= batch->selected_count) {
+		status = write_records(self, batch);
+	} else if (left != 0) {
+		flow_batch *part = node_first_rows(t->run, batch, (uint32_t)left);
+		status = part == NULL ? FLOW_E_MEMORY : write_records(self, part);
+		batch_release(part);
+	}
+	rejected = counter_get(&self->n->rejected) - rejected;
+	uint64_t unused = (left < batch->selected_count ? batch->selected_count - left : 0) + rejected;
+	if (atomic_fetch_sub(&t->written, unused) - unused >= limit && !atomic_exchange(&t->enough, 1))
+		workers_wake(t);
+	return status;
+}
+
+static flow_status
+sink_process(node *n, uint32_t input, const flow_batch *batch)
+{
+	(void)input;
+	sink_self *self = self_of(n);
+	uint64_t limit = n->task->topology->run->request.output_limit;
+	return limit == 0 || n->op->kind != OPERATOR_SINK ? write_records(self, batch)
+													  : write_up_to_limit(self, batch, limit);
 }
 
 static flow_status

@@ -117,17 +117,7 @@ source_emit(source_self *self, const flow_batch *batch)
 	counter_add(&n->records_in, batch->selected_count < left ? batch->selected_count : left);
 	if (batch->selected_count <= left)
 		return node_emit(n, 0, batch);
-	uint32_t count = (uint32_t)left;
-	flow_builder *memory = self->selections;
-	uint32_t *selection = flow_builder_alloc(memory, count * sizeof(*selection));
-	if (selection == NULL)
-		return FLOW_E_MEMORY;
-	for (uint32_t i = 0; i < count; i++)
-		selection[i] = flow_row(batch, i);
-	flow_columns columns = { .struct_size = FLOW_SIZEOF(flow_columns),
-							 .selection = selection,
-							 .selected_count = count };
-	flow_batch *part = batch_forward(t->run->pool, batch, &columns, memory);
+	flow_batch *part = node_first_rows(t->run, batch, (uint32_t)left);
 	if (part == NULL)
 		return FLOW_E_MEMORY;
 	flow_status status = node_emit(n, 0, part);
@@ -298,6 +288,8 @@ is_finished(const source_self *self)
 	uint64_t limit = t->run->request.limit;
 	if (limit != 0 && atomic_load_explicit(&t->inputs[self->n->op->stream].taken, memory_order_relaxed) >= limit)
 		return 1;
+	if (atomic_load_explicit(&t->enough, memory_order_relaxed))
+		return 1;
 	if (self->live != 0 || self->info.self_assigned)
 		return 0; /* the group may give another one at any time */
 	if (self->mine != 0 || self->stream->bounded || self->stream->description.bounded)
@@ -395,6 +387,8 @@ source_step(node *n)
 	source_self *self = self_of(n);
 	if (n->ended)
 		return STEP_IDLE;
+	if (atomic_load_explicit(&n->task->topology->enough, memory_order_relaxed))
+		self->limited = 1;
 	flow_status status;
 	if (self->current != NULL && !self->limited)
 		status = self->stream->byte_stream ? decode_pieces(self) : decode_records(self);

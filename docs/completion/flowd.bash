@@ -3,16 +3,20 @@ _flowd() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options=
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
-		COMPREPLY=($(compgen -W "run check plan explain help plugin state version completion" -- "$word"))
+		COMPREPLY=($(compgen -W "run cat convert check plan explain help plugin state version completion" -- "$word"))
 		return
 	fi
 	case $before in
 	--log-level) COMPREPLY=($(compgen -W "error warn info debug trace" -- "$word")); return ;;
 	--log-format) COMPREPLY=($(compgen -W "text logfmt json" -- "$word")); return ;;
+	--errors) COMPREPLY=($(compgen -W "fail skip" -- "$word")); return ;;
+	--errors) COMPREPLY=($(compgen -W "fail skip" -- "$word")); return ;;
 	--format) COMPREPLY=($(compgen -W "text markdown schema sample words" -- "$word")); return ;;
 	esac
 	case "${COMP_WORDS[*]:1:2}" in
 	"run"*) options=" --set --state-dir --fresh --drop-state --limit --dry-sink --status-file --check-plugins --plugin-dir --log-level --log-format --json --help" ;;
+	"cat"*) options=" --from-format --format --set --where --select --limit --schema --errors --dead-letters --overwrite --plugin-dir --log-level --log-format --json --help" ;;
+	"convert"*) options=" --from-format --to-format --set --where --select --limit --errors --dead-letters --overwrite --status-file --plugin-dir --log-level --log-format --json --help" ;;
 	"check"*) options=" --set --plugin-dir --log-level --log-format --json --help" ;;
 	"plan"*) options=" --set --dot --mermaid --plugin-dir --log-level --log-format --json --help" ;;
 	"explain"*) options=" --set --plugin-dir --log-level --log-format --json --help" ;;

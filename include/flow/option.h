@@ -40,6 +40,9 @@ extern "C" {
 #define FLOW_OPTION_PRIMARY 4u    /* function: the option that `{ <function> = value; }` sets */
 #define FLOW_OPTION_BY_CONNECTOR 8u /* not editable by users */
 #define FLOW_OPTION_OR_ONE 16u    /* a list option that also takes one bare item */
+/* Which options of a system's tables the parts of an address scheme://HOST/PATH go to, on a command line. */
+#define FLOW_OPTION_ADDRESS_HOST 32u /* HOST, with its port; in the scope of the system or of its streams */
+#define FLOW_OPTION_ADDRESS_PATH 64u /* PATH without its first slash; a path without a scheme as it is */
 
 typedef struct flow_option flow_option;
 

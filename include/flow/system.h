@@ -81,7 +81,7 @@ typedef struct flow_stream_description {
 	const flow_schema *key_schema;
 	uint32_t max_writers;     /* output: writers in parallel; 0 = any number */
 	/* input of byte streams: 1: its first bytes may be read while planning (a CSV header), by opening a source and closing it again,
-	 * which takes nothing away; with request->offline only where that looks at nothing but local files. */
+	 * which takes nothing away (flow_source_info.sample); with request->offline only where that looks at nothing but local files. */
 	uint32_t sample;
 	uint32_t self_assigned; /* input: 1: its partitions come from a consumer group, which other processes may be in too */
 	/* output, one-phase: 1: its transaction takes the positions of self-assigned inputs of the same system (flow_marker.positions). */
@@ -124,6 +124,8 @@ typedef struct flow_source_info {
 	 * the source joins no group and lists everything, though it was described as self-assigned: a trial that commits nothing. */
 	uint32_t self_assigned;
 	uint32_t committed_by_output; /* in, self-assigned: an output's transaction commits its positions; source_committed only tells */
+	uint32_t sample; /* in: it is opened while planning, to look at the first bytes; the job's source reads them again */
+	uint32_t reserved;
 } flow_source_info;
 
 /* A partition of a source. */

@@ -414,6 +414,8 @@ static const flow_serde_ops ops = {
 	.encoder_close = avro_encoder_close,
 };
 
+static const char *const served[] = { "avro", NULL };
+
 static const flow_component component = {
 	.struct_size = FLOW_SIZEOF(flow_component),
 	.kind = FLOW_SERDE,
@@ -424,6 +426,7 @@ static const flow_component component = {
 		   "types.",
 	.option_sets = option_sets,
 	.ops = &ops,
+	.served = served,
 };
 static const flow_component *const components[] = { &component, NULL };
 

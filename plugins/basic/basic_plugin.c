@@ -152,7 +152,9 @@ SETS(bytes, "The bytes of a record, or of a whole stream.")
 #define STREAM_FUNCTIONS RECORD_FUNCTIONS, .decode = basic_decode, .save = basic_save, .restore = basic_restore
 #define WHOLE_FUNCTIONS RECORD_FUNCTIONS, .decode = basic_decode_whole, .save = basic_save, .restore = basic_restore
 
-#define COMPONENT(name, flag_bits, sets, text, functions)                                                              \
+static const char *const served_by_lines[] = { "txt", "log", NULL };
+
+#define COMPONENT(name, flag_bits, sets, words, text, functions)                                                       \
 	static const flow_serde_ops name##_ops = { .struct_size = FLOW_SIZEOF(flow_serde_ops),                             \
 											   .open = open_##name,                                                    \
 											   functions };                                                            \
@@ -164,27 +166,28 @@ SETS(bytes, "The bytes of a record, or of a whole stream.")
 		.doc = text,                                                                                                   \
 		.option_sets = sets,                                                                                           \
 		.ops = &name##_ops,                                                                                            \
+		.served = words,                                                                                               \
 	};
 #define FUNCTIONS(...) __VA_ARGS__
 #define BOTH (FLOW_SERDE_RECORD | FLOW_SERDE_STREAM)
 
-COMPONENT(bytes, BOTH | FLOW_SERDE_BYTES_ONLY, bytes_sets,
+COMPONENT(bytes, BOTH | FLOW_SERDE_BYTES_ONLY, bytes_sets, NULL,
 		  "The bytes of a record as they are. A byte stream (a file) is one record as a whole.",
 		  FUNCTIONS(WHOLE_FUNCTIONS))
-COMPONENT(string, BOTH, string_sets, "UTF-8 text. A record is the text, a stream has one in each line.",
+COMPONENT(string, BOTH, string_sets, NULL, "UTF-8 text. A record is the text, a stream has one in each line.",
 		  FUNCTIONS(STREAM_FUNCTIONS))
-COMPONENT(int32, BOTH, number_sets,
+COMPONENT(int32, BOTH, number_sets, NULL,
 		  "An integer. A record is four bytes, big-endian; a stream has decimal digits in each line.",
 		  FUNCTIONS(STREAM_FUNCTIONS))
-COMPONENT(int64, BOTH, number_sets,
+COMPONENT(int64, BOTH, number_sets, NULL,
 		  "An integer. A record is eight bytes, big-endian; a stream has decimal digits in each line.",
 		  FUNCTIONS(STREAM_FUNCTIONS))
-COMPONENT(float64, BOTH, number_sets,
+COMPONENT(float64, BOTH, number_sets, NULL,
 		  "A double. A record is eight bytes, big-endian; a stream has a number in each line.",
 		  FUNCTIONS(STREAM_FUNCTIONS))
-COMPONENT(uuid, BOTH, number_sets, "A uuid as its text of 36 characters, in a record or in each line of a stream.",
+COMPONENT(uuid, BOTH, number_sets, NULL, "A uuid as its text of 36 characters, in a record or in each line of a stream.",
 		  FUNCTIONS(STREAM_FUNCTIONS))
-COMPONENT(lines, BOTH, lines_sets, "Lines of text as records with one field, `text` or another name.",
+COMPONENT(lines, BOTH, lines_sets, served_by_lines, "Lines of text as records with one field, `text` or another name.",
 		  FUNCTIONS(STREAM_FUNCTIONS))
 
 static const flow_component *const components[] = { &component_bytes,   &component_string,

@@ -19,6 +19,8 @@ static const flow_serde_ops ops = {
 	.encoder_close = csv_encoder_close,
 };
 
+static const char *const served[] = { "csv", "tsv\tdelimiter=\\t", NULL };
+
 static const flow_component component = {
 	.struct_size = FLOW_SIZEOF(flow_component),
 	.kind = FLOW_SERDE,
@@ -29,6 +31,7 @@ static const flow_component component = {
 		"inferred types.",
 	.option_sets = csv_option_sets,
 	.ops = &ops,
+	.served = served,
 };
 static const flow_component *const components[] = { &component, NULL };
 

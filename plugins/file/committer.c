@@ -69,9 +69,8 @@ publish(flow_committer *committer, const char *temporary, const char *target, ui
 		if (status != FLOW_OK)
 			return status;
 	}
-	if (rename(temporary, target) != 0)
-		return path_failed(host, error, "cannot rename the temporary to it", target, errno);
-	return path_sync_folder(host, target, error);
+	flow_status status = path_rename(&committer->names, temporary, target, error);
+	return status == FLOW_OK ? path_sync_folder(host, target, error) : status;
 }
 
 flow_status

@@ -19,8 +19,11 @@
 #define COMPRESSION_ZSTD 2
 #define COMPRESSION_AUTO 3
 
+struct reader;
+
 struct flow_system {
 	const flow_host *host;
+	struct reader *held; /* pipes whose first bytes were looked at while planning; whoever opens them next goes on with these */
 };
 
 /* path.c ---------------------------------------------------------------------------------------------------------- */
@@ -47,6 +50,7 @@ struct path_names {
 	const flow_host *host;
 	char *path;
 	char *suffix; /* of temporaries: job and instance */
+	int overwrite; /* what is there under the path may be replaced */
 };
 
 flow_status path_names_open(const flow_host *host, const flow_stream_request *request, struct path_names *names,
@@ -59,6 +63,10 @@ char *path_temporary(const struct path_names *names, const char *target);
 char *path_folder(const flow_host *host, const char *path);
 /* FLOW_E_NOT_FOUND: the folder that an output's path lies in is not there. Not asked where its name has the number of a task. */
 flow_status path_check_folder(const flow_host *host, const char *path, flow_error *error);
+/* Something is there that may not be replaced: FLOW_E_EXISTS. */
+flow_status path_check_free(const struct path_names *names, const char *target, flow_error *error);
+/* rename(2), or, where what is there may not be replaced, one that fails then: FLOW_E_EXISTS. */
+flow_status path_rename(const struct path_names *names, const char *temporary, const char *target, flow_error *error);
 /* fsync of the folder, so that a name in it is durable. */
 flow_status path_sync_folder(const flow_host *host, const char *path, flow_error *error);
 /* Keeps other writers away from an open temporary, until it is closed: FLOW_E_LOCKED. */
@@ -68,8 +76,6 @@ flow_status path_failed(const flow_host *host, flow_error *error, const char *do
 
 /* reader.c -------------------------------------------------------------------------------------------------------- */
 
-struct reader;
-
 flow_status reader_open(const flow_host *host, const char *path, uint32_t compression, struct reader **reader,
 						flow_error *error);
 /* Goes to `offset` of the decompressed stream, READER_END: to its end. FLOW_E_POSITION_LOST: the file is shorter. */
@@ -78,6 +84,12 @@ flow_status reader_seek(struct reader *reader, uint64_t offset, flow_error *erro
 /* Up to `capacity` bytes; *size 0: the end. A cut or damaged compressed file is FLOW_E_CORRUPT with its place. FLOW_AGAIN: a pipe
  * gave nothing for 100 ms. */
 flow_status reader_read(struct reader *reader, char *buffer, uint64_t capacity, uint64_t *size, flow_error *error);
+/* What is read from here on is kept, and read again after reader_hold. */
+void reader_keep(struct reader *reader);
+/* Takes the reader out of use until somebody opens its path again. */
+void reader_hold(flow_system *system, struct reader *reader);
+/* The one that is held for the path, at its start; NULL: none. */
+struct reader *reader_take_held(flow_system *system, const char *path);
 uint64_t reader_offset(const struct reader *reader);      /* in the decompressed stream */
 uint64_t reader_file_offset(const struct reader *reader); /* in the file */
 void reader_close(struct reader *reader);

@@ -197,6 +197,7 @@ path_names_open(const flow_host *host, const flow_stream_request *request, struc
 	names->host = host;
 	names->path = copy_text(host, path.data, path.size);
 	names->suffix = host->allocate(size);
+	names->overwrite = flow_option_bool(request->options, "overwrite", 1);
 	if (names->path == NULL || names->suffix == NULL) {
 		path_names_close(names);
 		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
@@ -240,6 +241,35 @@ path_temporary(const struct path_names *names, const char *target)
 	if (temporary != NULL)
 		snprintf(temporary, size, "%.*s.%s.%s.part", (int)(name - target), target, name, names->suffix);
 	return temporary;
+}
+
+static flow_status
+exists(const flow_host *host, const char *target, flow_error *error)
+{
+	return flow_fail(host, error, FLOW_E_EXISTS, "%s: is there already, and overwrite = false; take it away, or name another file",
+					 target);
+}
+
+flow_status
+path_check_free(const struct path_names *names, const char *target, flow_error *error)
+{
+	struct stat about;
+	return names->overwrite || lstat(target, &about) != 0 ? FLOW_OK : exists(names->host, target, error);
+}
+
+flow_status
+path_rename(const struct path_names *names, const char *temporary, const char *target, flow_error *error)
+{
+	int failed = renameat2(AT_FDCWD, temporary, AT_FDCWD, target, names->overwrite ? 0 : RENAME_NOREPLACE) != 0;
+	if (failed && (errno == EINVAL || errno == ENOSYS)) { /* the file system cannot tell in one call */
+		flow_status status = path_check_free(names, target, error);
+		if (status != FLOW_OK)
+			return status;
+		failed = rename(temporary, target) != 0;
+	}
+	if (failed && errno == EEXIST)
+		return exists(names->host, target, error);
+	return failed ? path_failed(names->host, error, "cannot rename the temporary to it", target, errno) : FLOW_OK;
 }
 
 char *

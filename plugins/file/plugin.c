@@ -9,7 +9,7 @@ static const flow_option input_path = {
 	.struct_size = FLOW_SIZEOF(flow_option),
 	.type = FLOW_OPTION_LIST,
 	.element = FLOW_OPTION_PATH,
-	.flags = FLOW_OPTION_REQUIRED | FLOW_OPTION_OR_ONE,
+	.flags = FLOW_OPTION_REQUIRED | FLOW_OPTION_OR_ONE | FLOW_OPTION_ADDRESS_PATH,
 	.name = "path",
 	.doc = "The file, or several, or patterns with * ? and [ ]; \"-\" is standard input. Each file is a partition; "
 		   "files of "
@@ -44,7 +44,7 @@ static const flow_option_set input_set = {
 static const flow_option output_path = {
 	.struct_size = FLOW_SIZEOF(flow_option),
 	.type = FLOW_OPTION_PATH,
-	.flags = FLOW_OPTION_REQUIRED,
+	.flags = FLOW_OPTION_REQUIRED | FLOW_OPTION_ADDRESS_PATH,
 	.name = "path",
 	.doc =
 		"The file. It is written as a temporary beside it and renamed once, when the job has finished, over what was "
@@ -76,8 +76,16 @@ static const flow_option output_folders = {
 	.doc = "Make the folders of the path where they are missing; else that is an error.",
 	.default_text = "false",
 };
-static const flow_option *const output_list[] = { &output_path, &output_compression, &output_level, &output_folders,
-												  NULL };
+static const flow_option output_overwrite = {
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_BOOL,
+	.name = "overwrite",
+	.doc = "Whether a file that is there already is replaced. Without it that is an error, when the job starts and "
+		   "when it has finished.",
+	.default_text = "true",
+};
+static const flow_option *const output_list[] = { &output_path,    &output_compression, &output_level,
+												  &output_folders, &output_overwrite,   NULL };
 static const flow_option_set output_set = {
 	.struct_size = FLOW_SIZEOF(flow_option_set),
 	.scope = "output",
@@ -101,6 +109,10 @@ system_open(const flow_host *host, const flow_options *options, flow_system **sy
 static void
 system_close(flow_system *system)
 {
+	while (system->held != NULL) {
+		struct reader *reader = reader_take_held(system, NULL);
+		reader_close(reader);
+	}
 	system->host->release(system);
 }
 
@@ -110,8 +122,8 @@ describe_input(flow_system *system, const flow_stream_request *request, flow_str
 {
 	description->bounded = 1;
 	const flow_option_value *paths = flow_option_get(request->options, "path");
-	description->sample = 1; /* but what is read of a pipe is gone */
-	for (uint64_t i = 0; i < paths->entry_count; i++)
+	description->sample = 1; /* but pipes are left alone offline */
+	for (uint64_t i = 0; request->offline && i < paths->entry_count; i++)
 		description->sample &= !path_is_stream(paths->entries[i]->value->text.data);
 	description->partition_count = FLOW_PARTITIONS_UNKNOWN;
 	struct path_list list;
@@ -175,6 +187,8 @@ static const flow_system_ops system_ops = {
 	.committer_close = committer_close,
 };
 
+static const char *const served[] = { "file", ".gz", ".zst", NULL };
+
 static const flow_component file_system = {
 	.struct_size = FLOW_SIZEOF(flow_component),
 	.kind = FLOW_SYSTEM,
@@ -183,6 +197,7 @@ static const flow_component file_system = {
 	.doc = "Files, one or many, plain or compressed; standard input and output.",
 	.option_sets = option_sets,
 	.ops = &system_ops,
+	.served = served,
 };
 
 static const flow_component *const components[] = { &file_system, NULL };

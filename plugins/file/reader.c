@@ -14,7 +14,14 @@
 
 struct reader {
 	const flow_host *host;
-	const char *path; /* the source's */
+	char *path;
+	/* What was looked at before: kept, and given out again up to where it ends. */
+	struct reader *next; /* held */
+	char *kept;
+	uint64_t kept_size;
+	uint64_t kept_room;
+	uint64_t kept_given;
+	int keeps;
 	int descriptor;
 	uint32_t compression;
 	int regular;          /* reading never waits */
@@ -64,12 +71,18 @@ reader_open(const flow_host *host, const char *path, uint32_t compression, struc
 	if (reader == NULL)
 		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
 	reader->host = host;
-	reader->path = path;
+	reader->path = host->allocate(strlen(path) + 1);
+	if (reader->path == NULL) {
+		host->release(reader);
+		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
+	}
+	memcpy(reader->path, path, strlen(path) + 1);
 	reader->compression = compression;
 	reader->inside = compression != COMPRESSION_NONE; /* an empty file is no compressed file */
 	reader->descriptor = strcmp(path, "-") == 0 ? STDIN_FILENO : open_file(path);
 	if (reader->descriptor < 0) {
 		int number = errno;
+		host->release(reader->path);
 		host->release(reader);
 		return path_failed(host, error, "cannot open", path, number);
 	}
@@ -95,6 +108,8 @@ reader_close(struct reader *reader)
 	if (reader->descriptor != STDIN_FILENO)
 		close(reader->descriptor);
 	reader->host->release(reader->input);
+	reader->host->release(reader->kept);
+	reader->host->release(reader->path);
 	reader->host->release(reader);
 }
 
@@ -206,14 +221,78 @@ decompress(struct reader *reader, char *buffer, uint64_t capacity, uint64_t *siz
 	return FLOW_OK;
 }
 
+static flow_status
+keep(struct reader *reader, const char *bytes, uint64_t size, flow_error *error)
+{
+	if (reader->kept_size + size > reader->kept_room) {
+		uint64_t room = (reader->kept_size + size) * 2;
+		char *larger = reader->host->reallocate(reader->kept, room);
+		if (larger == NULL)
+			return flow_fail(reader->host, error, FLOW_E_MEMORY, "out of memory");
+		reader->kept = larger;
+		reader->kept_room = room;
+	}
+	if (size != 0)
+		memcpy(reader->kept + reader->kept_size, bytes, size);
+	reader->kept_size += size;
+	return FLOW_OK;
+}
+
+static uint64_t
+give_kept(struct reader *reader, char *buffer, uint64_t capacity)
+{
+	uint64_t left = reader->kept_size - reader->kept_given, size = left < capacity ? left : capacity;
+	memcpy(buffer, reader->kept + reader->kept_given, size);
+	reader->kept_given += size;
+	if (reader->kept_given == reader->kept_size) {
+		reader->host->release(reader->kept);
+		reader->kept = NULL;
+		reader->kept_size = reader->kept_given = reader->kept_room = 0;
+	}
+	return size;
+}
+
+void
+reader_keep(struct reader *reader)
+{
+	reader->keeps = 1;
+}
+
+void
+reader_hold(flow_system *system, struct reader *reader)
+{
+	reader->keeps = 0;
+	reader->offset = 0;
+	reader->next = system->held;
+	system->held = reader;
+}
+
+struct reader *
+reader_take_held(flow_system *system, const char *path)
+{
+	for (struct reader **at = &system->held; *at != NULL; at = &(*at)->next) {
+		struct reader *found = *at;
+		if (path != NULL && strcmp(found->path, path) != 0)
+			continue;
+		*at = found->next;
+		return found;
+	}
+	return NULL;
+}
+
 flow_status
 reader_read(struct reader *reader, char *buffer, uint64_t capacity, uint64_t *size, flow_error *error)
 {
+	if (!reader->keeps && reader->kept_size != 0) {
+		*size = give_kept(reader, buffer, capacity);
+		reader->offset += *size;
+		return FLOW_OK;
+	}
 	flow_status status = reader->compression == COMPRESSION_NONE ? read_file(reader, buffer, capacity, size, error)
 																 : decompress(reader, buffer, capacity, size, error);
 	if (status == FLOW_OK)
 		reader->offset += *size;
-	return status;
+	return status == FLOW_OK && reader->keeps ? keep(reader, buffer, *size, error) : status;
 }
 
 static flow_status

@@ -24,6 +24,8 @@ struct file_partition {
 
 struct flow_source {
 	const flow_host *host;
+	flow_system *system;
+	int sample; /* what is read of pipes is to be read again */
 	uint32_t compression; /* the option */
 	struct path_list paths;
 	struct file_partition *partitions;
@@ -64,6 +66,20 @@ make_partitions(flow_source *source, flow_source_info *info, flow_error *error)
 	return FLOW_OK;
 }
 
+static void
+close_reader(flow_source *source, struct file_partition *partition)
+{
+	struct reader *reader = partition->reader;
+	partition->reader = NULL;
+	if (reader == NULL)
+		return;
+	partition->start = reader_offset(reader);
+	if (source->sample && !partition->regular)
+		reader_hold(source->system, reader);
+	else
+		reader_close(reader);
+}
+
 flow_status
 source_open(flow_system *system, const flow_stream_request *request, flow_source_info *info, flow_source **result,
 			flow_error *error)
@@ -73,6 +89,8 @@ source_open(flow_system *system, const flow_stream_request *request, flow_source
 	if (source == NULL)
 		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
 	source->host = host;
+	source->system = system;
+	source->sample = info->sample != 0;
 	source->compression = path_compression_option(request);
 	source->start = info->start;
 	source->chunk = (uint64_t)flow_option_int(request->options, "chunk", INT64_C(128) * 1024);
@@ -93,7 +111,7 @@ void
 source_close(flow_source *source)
 {
 	for (uint64_t i = 0; source->partitions != NULL && i < source->paths.count; i++) {
-		reader_close(source->partitions[i].reader);
+		close_reader(source, &source->partitions[i]);
 		free(source->partitions[i].absolute);
 	}
 	source->host->release(source->partitions);
@@ -135,32 +153,28 @@ static flow_status
 open_reader(flow_source *source, struct file_partition *partition, uint64_t offset, flow_error *error)
 {
 	const char *path = source->paths.items[partition->description.index];
-	flow_status status =
-		reader_open(source->host, path, path_compression(source->compression, path), &partition->reader, error);
+	flow_status status = FLOW_OK;
+	partition->reader = partition->regular ? NULL : reader_take_held(source->system, path);
+	if (partition->reader == NULL)
+		status = reader_open(source->host, path, path_compression(source->compression, path), &partition->reader, error);
+	if (status == FLOW_OK && source->sample && !partition->regular)
+		reader_keep(partition->reader);
 	return status == FLOW_OK ? reader_seek(partition->reader, offset, error) : status;
 }
 
-static void
-close_reader(struct file_partition *partition)
-{
-	if (partition->reader != NULL)
-		partition->start = reader_offset(partition->reader);
-	reader_close(partition->reader);
-	partition->reader = NULL;
-}
 
 flow_status
 source_assign(flow_source *source, uint32_t index, flow_slice position, flow_error *error)
 {
 	struct file_partition *partition = &source->partitions[index];
 	flow_status status = FLOW_OK;
-	close_reader(partition);
+	close_reader(source, partition);
 	partition->start = 0;
 	if (position.data != NULL) {
 		status = parse_position(source, partition, position, &partition->start, error);
 	} else if (source->start == FLOW_START_NEWEST && partition->regular) {
 		status = open_reader(source, partition, READER_END, error); /* where the end is has to be known for positions */
-		close_reader(partition);
+		close_reader(source, partition);
 	}
 	if (status != FLOW_OK)
 		return status;
@@ -186,7 +200,7 @@ open_partition(flow_source *source, struct file_partition *partition, flow_error
 static void
 end_partition(flow_source *source, struct file_partition *partition)
 {
-	close_reader(partition);
+	close_reader(source, partition);
 	partition->ended = 1;
 	set_left(source, partition, 0);
 }

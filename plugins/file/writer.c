@@ -93,6 +93,8 @@ open_temporary(flow_writer *writer, const flow_stream_request *request, const fl
 	if (writer->temporary == NULL)
 		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
 	flow_status status = check_target(writer, error);
+	if (status == FLOW_OK && recovered == NULL)
+		status = path_check_free(&writer->names, writer->target, error);
 	if (status == FLOW_OK && flow_option_bool(request->options, "make_folders", 0))
 		status = make_folders(host, writer->target, error);
 	if (status != FLOW_OK)

@@ -185,6 +185,8 @@ static const flow_serde_ops ops = {
 	.encoder_close = json_encoder_close,
 };
 
+static const char *const served[] = { "json", "jsonl", "ndjson", NULL };
+
 static const flow_component component = {
 	.struct_size = FLOW_SIZEOF(flow_component),
 	.kind = FLOW_SERDE,
@@ -194,6 +196,7 @@ static const flow_component component = {
 		   "an error.",
 	.option_sets = option_sets,
 	.ops = &ops,
+	.served = served,
 };
 static const flow_component *const components[] = { &component, NULL };
 

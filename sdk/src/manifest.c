@@ -122,6 +122,8 @@ put_option(struct text *text, const flow_option *option, int depth)
 	put_true(text, "primary", (option->flags & FLOW_OPTION_PRIMARY) != 0);
 	put_true(text, "by_connector", (option->flags & FLOW_OPTION_BY_CONNECTOR) != 0);
 	put_true(text, "or_one", (option->flags & FLOW_OPTION_OR_ONE) != 0);
+	put_true(text, "address_host", (option->flags & FLOW_OPTION_ADDRESS_HOST) != 0);
+	put_true(text, "address_path", (option->flags & FLOW_OPTION_ADDRESS_PATH) != 0);
 	put_member(text, "doc", option->doc);
 	put_member(text, "example", option->example);
 	put_member(text, "default", option->default_text);
@@ -178,6 +180,7 @@ put_component(struct text *text, const flow_component *component)
 	put_flags(text, component);
 	put_member(text, "doc", component->doc);
 	put_strings(text, "capabilities", component->capabilities);
+	put_strings(text, "served", component->served);
 	put_text(text, ",\"options\":[");
 	const flow_option_set *const *sets = component->option_sets;
 	for (size_t i = 0; sets != NULL && sets[i] != NULL; i++) {

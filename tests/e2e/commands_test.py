@@ -7,7 +7,7 @@ import subprocess
 
 import e2e
 
-COMMANDS = ["run", "check", "plan", "explain", "help", "plugin list", "plugin show", "plugin check", "state ls", "state reset", "version",
+COMMANDS = ["run", "cat", "convert", "check", "plan", "explain", "help", "plugin list", "plugin show", "plugin check", "state ls", "state reset", "version",
             "completion"]
 COMMON = {"plugin-dir", "log-level", "log-format", "json", "help"}
 

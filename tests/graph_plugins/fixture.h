@@ -18,7 +18,8 @@ extern const flow_host *fixture_host;
 												identifier##_list }
 #define COMPONENT(identifier, kind_value, flag_bits, word, sets, table)                                                \
 	const flow_component identifier = {                                                                                \
-		FLOW_SIZEOF(flow_component), kind_value, flag_bits, 0, word, "Fixture.", sets, table, NULL                     \
+		.struct_size = FLOW_SIZEOF(flow_component), .kind = kind_value, .flags = flag_bits, .id = word,                \
+		.doc = "Fixture.", .option_sets = sets, .ops = table                                                           \
 	}
 
 extern const flow_component fixture_file, fixture_messaging, fixture_own, fixture_source_only,

@@ -366,6 +366,8 @@ world_run(maker *m, const world_run_request *request)
 						  .state_directory = state,
 						  .drop_states = request->drop_states,
 						  .limit = request->limit,
+						  .output_limit = request->output_limit,
+						  .throwaway = request->throwaway,
 						  .dry_sink = (uint32_t)request->dry_sink,
 						  .fresh = (uint32_t)request->fresh,
 						  .deterministic = (uint32_t)request->deterministic,

@@ -108,7 +108,8 @@ const plan *maker_plan(maker *m);
 /* Runs a plan in a new folder, or in that of the last run if `again`; the outcome, or RUN_FAILED with world_error(). */
 typedef struct world_run_request {
 	int again;
-	uint64_t limit;
+	uint64_t limit, output_limit;
+	uint32_t throwaway;
 	int dry_sink, fresh, deterministic, check_plugins;
 	uint64_t seed;
 	const char *const *drop_states;

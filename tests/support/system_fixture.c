@@ -45,13 +45,13 @@ fixture_system_open(fixture *f, const char *id, const char *const *assignments, 
 fixture_stream
 fixture_input(fixture_system *system, const char *name, const char *const *assignments)
 {
-	return (fixture_stream){ system, FLOW_DIRECTION_INPUT, name, assignments, 0, 0, NULL, NULL };
+	return (fixture_stream){ .system = system, .direction = FLOW_DIRECTION_INPUT, .name = name, .assignments = assignments };
 }
 
 fixture_stream
 fixture_output(fixture_system *system, const char *name, const char *const *assignments)
 {
-	return (fixture_stream){ system, FLOW_DIRECTION_OUTPUT, name, assignments, 0, 0, NULL, NULL };
+	return (fixture_stream){ .system = system, .direction = FLOW_DIRECTION_OUTPUT, .name = name, .assignments = assignments };
 }
 
 /* --- requests that end with the call ------------------------------------------------------------------------------- */
@@ -170,7 +170,8 @@ fixture_try_source_open(const fixture_stream *stream, uint32_t start)
 	source->info = (flow_source_info){ .struct_size = FLOW_SIZEOF(flow_source_info),
 									   .start = start == 0 ? FLOW_START_OLDEST : start,
 									   .task_count = 1,
-									   .waker = &source->waker };
+									   .waker = &source->waker,
+									   .sample = stream->sample };
 	struct request *r = make_request(stream);
 	assert_non_null(r);
 	flow_status status =

@@ -31,6 +31,7 @@ typedef struct fixture_stream {
 	const char *const *assignments;
 	uint32_t bounded;
 	uint32_t offline;
+	uint32_t sample; /* sources are opened to look at the first bytes */
 	const char *job; /* NULL: "job" */
 	const char *instance;
 } fixture_stream;

@@ -412,7 +412,10 @@ pipe_is_waited_for_a_moment_and_then_goes_on(void **state)
 	const char *path = path_of(t, "pipe");
 	assert_int_equal(mkfifo(path, 0600), 0);
 	fixture_stream in = input(t, path, NULL);
+	assert_int_equal(fixture_describe(&in).sample, 1);
+	in.offline = 1;
 	assert_int_equal(fixture_describe(&in).sample, 0);
+	in.offline = 0;
 	fixture_source *source = fixture_source_open(&in);
 	assert_int_equal(source->info.blocking, 1);
 	const flow_batch *batch;
@@ -429,6 +432,62 @@ pipe_is_waited_for_a_moment_and_then_goes_on(void **state)
 	assert_int_equal(fixture_source_read(source, &batch, &partition), FLOW_OK);
 	assert_int_equal(batch->ordinal[0], 3);
 	assert_int_equal(fixture_source_read(source, &batch, &partition), FLOW_END);
+}
+
+/* Also a compressed one, and one that ended while it was looked at. */
+static void
+pipe_that_was_looked_at_is_read_from_its_start(void **state)
+{
+	struct files *t = *state;
+	static const char *const names[] = { "plain", "packed.gz" };
+	for (size_t i = 0; i < 2; i++) {
+		const char *path = path_of(t, names[i]), *kept = path_of(t, "content");
+		assert_int_equal(mkfifo(path, 0600), 0);
+		put_bytes(kept, "a,b\n1,2\n3,4\n", 12);
+		shell(t, arena_format(t->f->arena, i == 0 ? "cat content > %s &" : "gzip -c content > %s &", names[i]));
+		fixture_stream in = input(t, path, "chunk=5B");
+		in.sample = 1;
+		fixture_source *looks = fixture_source_open(&in);
+		const flow_batch *batch;
+		uint32_t partition;
+		while (fixture_source_read(looks, &batch, &partition) != FLOW_OK)
+			;
+		assert_memory_equal(batch->value[0].as.text, "a,b\n1", 5);
+		if (i == 1)
+			assert_string_equal(fixture_source_text(looks, 0), ",2\n3,4\n");
+		fixture_source_close(looks);
+		in.sample = 0;
+		fixture_source *reads = fixture_source_open(&in);
+		char text[16] = "";
+		flow_status status;
+		while ((status = fixture_source_read(reads, &batch, &partition)) != FLOW_END) {
+			assert_true(status == FLOW_OK || status == FLOW_AGAIN);
+			if (status == FLOW_OK)
+				assert_int_equal(batch->ordinal[0], strlen(text));
+			if (status == FLOW_OK)
+				strncat(text, batch->value[0].as.text, batch->value[0].size);
+		}
+		assert_string_equal(text, "a,b\n1,2\n3,4\n");
+	}
+}
+
+/* Nobody reads it after all: what is held is closed with the system. */
+static void
+pipe_that_was_looked_at_in_vain_is_closed(void **state)
+{
+	struct files *t = *state;
+	const char *path = path_of(t, "pipe");
+	assert_int_equal(mkfifo(path, 0600), 0);
+	int writer = open(path, O_RDWR);
+	assert_int_equal(write(writer, "abc", 3), 3);
+	fixture_stream in = input(t, path, NULL);
+	in.sample = 1;
+	fixture_source *looks = fixture_source_open(&in);
+	const flow_batch *batch;
+	uint32_t partition;
+	assert_int_equal(fixture_source_read(looks, &batch, &partition), FLOW_OK);
+	fixture_source_close(looks);
+	assert_int_equal(close(writer), 0);
 }
 
 int
@@ -452,6 +511,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(newest_start_reads_nothing_and_knows_where_it_is, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(remaining_bytes_fall_to_zero, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(pipe_is_waited_for_a_moment_and_then_goes_on, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(pipe_that_was_looked_at_is_read_from_its_start, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(pipe_that_was_looked_at_in_vain_is_closed, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,6 +107,32 @@ target_changes_once_at_the_end(void **state)
 	assert_string_equal(content(t, target, NULL), "one two");
 }
 
+static void
+what_is_there_is_not_replaced_where_that_is_not_wanted(void **state)
+{
+	struct files *t = *state;
+	const char *target = path_of(t, "out");
+	put_text(target, "before");
+	fixture_stream out = output(t, target, "overwrite=false");
+	assert_null(fixture_try_writer_open(&out, 0, NULL));
+	assert_int_equal(t->f->error.status, FLOW_E_EXISTS);
+	assert_message(t, "is there already");
+	/* One that comes while the job runs. */
+	assert_int_equal(unlink(target), 0);
+	fixture_committer *committer = fixture_committer_open(&out);
+	fixture_writer *writer = fixture_writer_open(&out, 0, NULL);
+	fixture_write(writer, "mine");
+	const flow_handle *last = fixture_prepare(writer, 1, 1);
+	fixture_writer_close(writer);
+	put_text(target, "theirs");
+	assert_int_equal(fixture_try_commit(committer, last, 1), FLOW_E_EXISTS);
+	assert_string_equal(content(t, target, NULL), "theirs");
+	assert_int_equal(unlink(target), 0);
+	assert_int_equal(fixture_try_commit(committer, last, 1), FLOW_OK);
+	assert_string_equal(content(t, target, NULL), "mine");
+	assert_int_equal(fixture_try_commit(committer, last, 1), FLOW_OK); /* after a crash behind the rename */
+}
+
 /* Each kind of file: what was written behind the checkpoint is gone, what came before stays. */
 static void
 recovery_goes_on_from_the_handle(void **state)
@@ -389,6 +415,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(target_changes_once_at_the_end, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_there_is_not_replaced_where_that_is_not_wanted, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(recovery_goes_on_from_the_handle, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(empty_output_is_a_whole_file_of_its_kind, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(members_and_frames_are_read_by_the_usual_tools, set_up, tear_down),

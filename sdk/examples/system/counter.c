@@ -1,6 +1,6 @@
 /*
  * A system in one file: an input that counts. { system = "numbers"; count = 10; } gives records { n: 0 } to { n: 9 },
- * decoded (no serde), in one partition. Its position is the next number: a killed job goes on from its checkpoint.
+ * decoded (no serde), in one partition; on a command line: flowd cat counter:///10. Its position is the next number: a killed job goes on from its checkpoint.
  */
 #include "flow_sdk/plugin.h"
 
@@ -15,8 +15,7 @@ struct flow_source {
 static flow_status
 counter_open(const flow_host *the_host, const flow_options *options, flow_system **system, flow_error *error)
 {
-	(void)options;
-	(void)the_host, (void)error;
+	(void)options, (void)the_host, (void)error;
 	*system = (flow_system *)&schemas; /* nothing to keep, but an instance there must be */
 	return FLOW_OK;
 }
@@ -134,7 +133,7 @@ init(const flow_host *the_host, flow_error *error)
 }
 
 static const flow_option count = { .struct_size = FLOW_SIZEOF(flow_option), .type = FLOW_OPTION_INT, .name = "count",
-	.flags = FLOW_OPTION_REQUIRED, .doc = "How many numbers.", .example = "10", .minimum = "0" };
+	.flags = FLOW_OPTION_REQUIRED | FLOW_OPTION_ADDRESS_PATH, .doc = "How many numbers.", .example = "10", .minimum = "0" };
 static const flow_option_set set = { FLOW_SIZEOF(flow_option_set), 0, "input", "Numbers from 0 on.",
 	(const flow_option *const[]){ &count, NULL } };
 static const flow_system_ops ops = { .struct_size = FLOW_SIZEOF(flow_system_ops), .open = counter_open,
@@ -144,6 +143,7 @@ static const flow_system_ops ops = { .struct_size = FLOW_SIZEOF(flow_system_ops)
 	.source_position = source_position, .source_close = source_close };
 static const flow_component counter = { .struct_size = FLOW_SIZEOF(flow_component), .kind = FLOW_SYSTEM,
 	.flags = FLOW_SYSTEM_HAS_INPUTS | FLOW_SYSTEM_OWN_SERDE | FLOW_SYSTEM_ALWAYS_BOUNDED, .id = "counter",
-	.doc = "Counts from 0 on.", .option_sets = (const flow_option_set *const[]){ &set, NULL }, .ops = &ops };
+	.served = (const char *const[]){ "counter", NULL }, .doc = "Counts from 0 on.",
+	.option_sets = (const flow_option_set *const[]){ &set, NULL }, .ops = &ops };
 static const flow_component *const components[] = { &counter, NULL };
 FLOW_DEFINE_PLUGIN("counter", "1.0.0", "Apache-2.0", components, init, NULL)

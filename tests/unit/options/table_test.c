@@ -33,7 +33,8 @@ static const flow_option *const right_options[] = { &path, &codec, &level, &roll
 static const flow_option_set right_set = { FLOW_SIZEOF(flow_option_set), 0, "output", "Files that are written.",
 										   right_options };
 static const flow_option_set *const right_sets[] = { &right_set, NULL };
-static const describe_subject subject = { "system", "file", "Files. All of them.", right_sets };
+static const char *const served[] = { "file", ".gz", NULL };
+static const describe_subject subject = { "system", "file", "Files. All of them.", right_sets, served };
 
 typedef void (*writer)(FILE *to);
 

@@ -26,12 +26,14 @@ static const flow_option group = { .struct_size = FLOW_SIZEOF(flow_option),
 static const flow_option *const options[] = { &group, NULL };
 static const flow_option_set set = { FLOW_SIZEOF(flow_option_set), 0, "from", "Reading.", options };
 static const flow_option_set *const sets[] = { &set, NULL };
+static const char *const served[] = { "shop", "sh\tsize=2", NULL };
 static const flow_component shop = { .struct_size = FLOW_SIZEOF(flow_component),
 									 .kind = FLOW_CONNECTOR,
 									 .flags = FLOW_CONNECTOR_FROM | FLOW_CONNECTOR_DELTA_EXTRACT,
 									 .id = "shop",
 									 .doc = "A shop.",
-									 .option_sets = sets };
+									 .option_sets = sets,
+									 .served = served };
 static const flow_component *const components[] = { &shop, NULL };
 static const flow_plugin plugin = {
 	FLOW_SIZEOF(flow_plugin), FLOW_ABI, "shop", "0.1.0", "MIT", components, NULL, NULL, 0
@@ -60,6 +62,7 @@ given_tables_when_written_then_the_json_has_all_of_them(void **state)
 	assert_string_equal(json_string_value(json_object_get(component, "kind")), "connector");
 	assert_string_equal(json_string_value(json_array_get(json_object_get(component, "properties"), 1)),
 						"delta_extract");
+	assert_string_equal(json_string_value(json_array_get(json_object_get(component, "served"), 1)), "sh\tsize=2");
 	const json_t *scope = json_array_get(json_object_get(component, "options"), 0);
 	assert_string_equal(json_string_value(json_object_get(scope, "scope")), "from");
 	const json_t *delta = json_array_get(json_object_get(scope, "options"), 0);

@@ -121,6 +121,31 @@ given_a_limit_when_it_runs_then_so_many_records_of_the_input_pass_and_it_ends(vo
 	maker_destroy(m);
 }
 
+/* Behind a function that drops half of them, in tasks that share the limit; the input never ends by itself. */
+static void
+given_a_limit_of_outputs_when_it_runs_then_so_many_records_are_written_and_it_ends(void **state)
+{
+	(void)state;
+	static const uint64_t limits[] = { 1, 2, 700, 2499 };
+	for (size_t i = 0; i < FLOW_COUNT(limits); i++) {
+		world_reset();
+		world_input("in", 4, 0);
+		world_fill("in", 5000, 7);
+		world_unbounded("in");
+		maker *m = maker_create();
+		uint32_t in = maker_source(m, "in", 2);
+		maker_stream(m, in)->bounded = 0;
+		maker_stream(m, in)->record_errors = RECORD_ERRORS_SKIP;
+		uint32_t odd = maker_function(m, in, &world_odd, "odd", EDGE_FORWARD, 2);
+		maker_operator(m, odd)->record_errors = RECORD_ERRORS_SKIP;
+		maker_sink(m, odd, "out", FLOW_DELIVERY_RESUMABLE, EDGE_FORWARD, 2);
+		assert_int_equal(world_run(m, &(world_run_request){ .output_limit = limits[i] }), RUN_FINISHED);
+		assert_int_equal(world_output_lines("out"), limits[i]);
+		assert_int_equal(world_report()->records_out, limits[i]);
+		maker_destroy(m);
+	}
+}
+
 static void
 given_a_dry_sink_when_it_runs_then_nothing_is_written(void **state)
 {
@@ -597,6 +622,7 @@ main(void)
 		cmocka_unit_test_setup(given_any_batch_size_and_number_of_tasks_when_it_runs_then_the_sorted_output_is_equal,
 							   reset),
 		cmocka_unit_test_setup(given_a_limit_when_it_runs_then_so_many_records_of_the_input_pass_and_it_ends, reset),
+		cmocka_unit_test_setup(given_a_limit_of_outputs_when_it_runs_then_so_many_records_are_written_and_it_ends, reset),
 		cmocka_unit_test_setup(given_a_dry_sink_when_it_runs_then_nothing_is_written, reset),
 		cmocka_unit_test_setup(given_a_bootstrap_input_when_it_runs_then_others_start_after_it_has_passed_through,
 							   reset),

@@ -1,0 +1,333 @@
+"""flowd cat and flowd convert: files in any format, without a configuration file."""
+import csv
+import gzip
+import io
+import json
+import os
+import pathlib
+import pty
+import resource
+import signal
+import subprocess
+
+import e2e
+from flowd_driver import until
+
+HEADER = "id,carrier,delay,note\n"
+ROWS = [("1", "UA", "2", "plain"), ("2", "AA", "-5", 'with "quotes", comma'), ("3", "UA", "120", "two\nlines"), ("4", "B6", "0", "ü€")]
+
+
+def csv_text(rows=ROWS):
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return HEADER + out.getvalue()
+
+
+def objects(rows=ROWS):
+    return [dict(zip(HEADER.strip().split(","), row)) for row in rows]
+
+
+class Convert(e2e.Test):
+    def setUp(self):
+        super().setUp()
+        self.write("in.csv", csv_text())
+
+    def cat(self, *words, **more):
+        """Records that cat shows."""
+        return [json.loads(line) for line in self.flowd("cat", *words, expect=0, **more).out.splitlines()]
+
+    def refused(self, *words, code=2, says=()):
+        ended = self.flowd(*words, expect=code)
+        for text in says:
+            self.assertIn(text, ended.err)
+        return ended
+
+
+class Cat(Convert):
+    def test_json_lines_are_shown_unless_another_format_is_asked_for(self):
+        self.assertEqual(self.cat("in.csv"), objects())
+        self.assertEqual(self.flowd("cat", "in.csv", "--format", "csv", expect=0).out, csv_text())
+        tabs = self.flowd("cat", "in.csv", "--format", "tsv", "--limit", "1", expect=0)
+        self.assertEqual(tabs.out, "id\tcarrier\tdelay\tnote\n1\tUA\t2\tplain\n")
+
+    def test_nothing_but_the_records_is_printed(self):
+        shown = self.flowd("cat", "in.csv", expect=0)
+        self.assertEqual(shown.err, "")
+
+    def test_files_come_one_after_the_other_in_the_order_given(self):
+        self.write("b.csv", csv_text([("5", "X", "1", "b")]))
+        self.write("a.csv", csv_text([("6", "Y", "1", "a")]))
+        self.assertEqual([r["id"] for r in self.cat("b.csv", "in.csv", "a.csv")], list("512346"))
+        self.assertEqual([r["id"] for r in self.cat("[ab].csv")], list("65"))
+
+    def test_many_files_keep_their_order(self):
+        names = [self.write(f"part{i:03}.csv", csv_text([(str(i), "X", "1", "b")])).name for i in range(300)]
+        self.assertEqual([int(r["id"]) for r in self.cat(*names)], list(range(300)))
+
+    def test_where_select_limit(self):
+        self.assertEqual([r["id"] for r in self.cat("in.csv", "--where", "carrier = 'UA'")], ["1", "3"])
+        self.assertEqual(self.cat("in.csv", "--select", "note,id", "--limit", "1"), [{"note": "plain", "id": "1"}])
+        self.assertEqual(self.flowd("cat", "in.csv", "--select", "note,id", "--limit", "1", expect=0).out, '{"note":"plain","id":"1"}\n')
+        late = self.cat("in.csv", "--select", "id,late=cast(delay as int64) > 1,n=coalesce(carrier, ',')", "--where", "id <> '4'")
+        self.assertEqual([(r["id"], r["late"], r["n"]) for r in late], [("1", True, "UA"), ("2", False, "AA"), ("3", True, "UA")])
+        added = self.cat("in.csv", "--select", "*", "--limit", "1")
+        self.assertEqual(added, objects()[:1])
+        self.assertEqual(self.cat("in.csv", "--select", "*,double=cast(delay as int64) * 2")[2], {**objects()[2], "double": 240})
+
+    def test_a_limit_counts_what_is_shown(self):
+        for limit in (1, 2, 3):
+            self.assertEqual(len(self.cat("in.csv", "--where", "carrier <> 'AA'", "--limit", limit)), limit)
+        self.assertEqual(len(self.cat("in.csv", "--limit", 100)), 4)
+
+    def test_a_limit_looks_at_nothing_behind_it(self):
+        self.write("bad.jsonl", '{"a":1}\n{"a":2}\nnothing\n')
+        self.assertEqual(self.cat("bad.jsonl", "--limit", "2"), [{"a": 1}, {"a": 2}])
+
+    def test_the_schema_is_shown_as_avro(self):
+        schema = self.flowd("cat", "--schema", "in.csv", expect=0).json()
+        self.assertEqual([f["name"] for f in schema["fields"]], ["id", "carrier", "delay", "note"])
+        schema = self.flowd("cat", "--schema", "in.csv", "--select", "id,d=cast(delay as int64)", expect=0).json()
+        self.assertEqual([(f["name"], f["type"]) for f in schema["fields"]], [("id", "string"), ("d", "long")])
+
+    def test_options_of_the_formats(self):
+        self.write("semi.txt", "a;b\n1;NA\n")
+        words = ("semi.txt", "--from-format", "csv", "--set", "in.delimiter=;", "--set", "in.null_token=NA")
+        self.assertEqual(self.cat(*words), [{"a": "1", "b": None}])
+        self.assertEqual(self.cat(*words, "--set", "in.fields.a=int64"), [{"a": 1, "b": None}])
+        self.assertEqual(self.cat(*words, "--set", 'in.fields={ a="int64"; }'), [{"a": 1, "b": None}])
+        self.assertEqual(self.flowd("cat", *words, "--format", "csv", "--set", "out.delimiter=|", "--set", "out.null_token=-", expect=0).out,
+                         "a|b\n1|-\n")
+        packed = self.write("packed", gzip.compress(csv_text().encode()))
+        self.assertEqual(self.cat(packed.name, "--from-format", "csv", "--set", "in.compression=gzip"), objects())
+
+    def test_standard_input(self):
+        self.assertEqual(self.cat("-", "--from-format", "csv", stdin=csv_text().encode()), objects())
+        many = csv_text([(str(i), "UA", "1", "x" * 100) for i in range(20000)])
+        self.assertEqual(len(self.cat("-", "--from-format", "csv", stdin=many.encode())), 20000)
+        self.assertEqual(self.cat("-", "--from-format", "jsonl", stdin=b'{"a":1}\n{"a":2}\n'), [{"a": 1}, {"a": 2}])
+        packed = gzip.compress(many.encode())
+        self.assertEqual(len(self.cat("-", "--from-format", "csv", "--set", "in.compression=gzip", stdin=packed)), 20000)
+
+    def test_a_writer_that_takes_its_time_is_waited_for(self):
+        read, write = os.pipe()
+        with subprocess.Popen([e2e.FLOWD, "cat", "-", "--from-format", "csv"], stdin=read, stdout=subprocess.PIPE, cwd=self.folder) as shown:
+            os.close(read)
+            until(lambda: pathlib.Path(f"/proc/{shown.pid}/fd").exists(), "the process")
+            os.write(write, b"a,b\n1,2\n")
+            os.close(write)
+            self.assertEqual(shown.stdout.read(), b'{"a":"1","b":"2"}\n')
+        self.assertEqual(shown.returncode, 0)
+
+    def test_a_closed_pipe_is_the_end_and_no_error(self):
+        self.write("many.csv", csv_text([(str(i), "UA", "1", "x" * 100) for i in range(50000)]))
+        with subprocess.Popen([e2e.FLOWD, "cat", "many.csv"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder) as shown:
+            shown.stdout.readline()
+            shown.stdout.close()
+            self.assertEqual(shown.stderr.read(), b"")
+        self.assertEqual(shown.returncode, 0)
+
+    def test_full_standard_output_is_an_error(self):
+        with open("/dev/full", "wb") as full:
+            ended = subprocess.run([e2e.FLOWD, "cat", "in.csv"], stdout=full, stderr=subprocess.PIPE, cwd=self.folder)
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn(b"No space left", ended.stderr)
+
+    def test_an_address_is_read_by_the_system_that_serves_its_scheme(self):
+        examples = str(e2e.BUILD / "tests/abi/examples")
+        self.assertEqual(self.cat("counter:///3", "--plugin-dir", examples), [{"n": 0}, {"n": 1}, {"n": 2}])
+        self.assertEqual(self.cat(f"file://{self.folder}/in.csv"), objects())
+        self.refused("cat", "counter:///x", "--plugin-dir", examples, code=3, says=["in.count"])
+        self.refused("cat", "counter://here/3", "--plugin-dir", examples, code=3, says=["no host"])
+        self.refused("convert", "in.csv", "counter:///3", "--plugin-dir", examples, says=["counter cannot be written"])
+
+
+class Files(Convert):
+    def test_each_pair_of_formats_keeps_the_records(self):
+        names = ["a.csv", "a.tsv", "a.jsonl", "a.avro", "a.csv.gz", "a.avro.zst"]
+        for name in names:
+            self.flowd("convert", "in.csv", name, expect=0)
+            self.assertEqual(self.cat(name), objects(), name)
+            for other in names:
+                declared = [word for column in objects()[0] for word in ("--set", f"in.fields.{column}=string")]
+                with self.subTest(source=name, target=other):
+                    self.flowd("convert", name, "to." + other, "--overwrite", *(declared if "json" in name else ()), expect=0)
+                    self.assertEqual(self.cat("to." + other), objects())
+
+    def test_json_becomes_a_format_with_columns_where_its_fields_are_declared(self):
+        self.write("in.jsonl", '{"id":1,"name":"a"}\n{"id":2}\n')
+        self.flowd("convert", "in.jsonl", "out.avro", "--set", "in.fields.id=int64", "--set", "in.fields.name=string?", expect=0)
+        self.assertEqual(self.cat("out.avro"), [{"id": 1, "name": "a"}, {"id": 2, "name": None}])
+        self.refused("convert", "in.jsonl", "other.avro", code=3, says=["declare"])
+
+    def test_lines(self):
+        self.write("in.log", "first\nsecond\n")
+        self.assertEqual(self.cat("in.log", "--where", "text like 's%'"), [{"text": "second"}])
+        self.flowd("convert", "in.log", "out.avro", expect=0)
+        self.flowd("convert", "out.avro", "out.txt", expect=0)
+        self.assertEqual(self.flowd.read("out.txt"), b"first\nsecond\n")
+
+    def test_standard_input_to_standard_output(self):
+        packed = self.flowd("convert", "-", "-", "--from-format", "csv", "--to-format", "avro", stdin=csv_text().encode(), expect=0)
+        back = self.flowd("convert", "-", "-", "--from-format", "avro", "--to-format", "csv", stdin=packed.out_bytes, expect=0)
+        self.assertEqual(back.out, csv_text())
+
+    def test_several_inputs_become_one_file(self):
+        self.write("in2.csv", csv_text([("5", "X", "1", "b")]))
+        self.flowd("convert", "in.csv", "in2.csv", "out.avro", expect=0)
+        self.flowd("convert", "in*.csv", "pattern.avro", expect=0)
+        for name in ("out.avro", "pattern.avro"):
+            self.assertEqual([r["id"] for r in self.cat(name)], list("12345"))
+
+    def test_an_empty_input_gives_an_empty_file(self):
+        self.write("none.csv", HEADER)
+        self.flowd("convert", "none.csv", "none.avro", expect=0)
+        self.flowd("convert", "none.avro", "back.csv", expect=0)
+        self.assertEqual(self.flowd.read("back.csv").decode(), HEADER)
+
+    def test_how_it_went_is_told(self):
+        told = self.flowd("convert", "in.csv", "out.avro", "--where", "id <> '1'", expect=0)
+        self.assertRegex(told.err, r"^out\.avro: 3 records of 4, [0-9]+ B in ")
+        report = self.flowd("convert", "in.csv", "other.avro", "--json", expect=0).json()
+        self.assertEqual((report["records_in"], report["records_out"], report["state"]), (4, 4, "finished"))
+
+    def test_nothing_is_left_beside_the_file(self):
+        self.flowd("convert", "in.csv", "out.avro", expect=0)
+        self.assertEqual(self.names(), ["in.csv", "out.avro"])
+        self.assertFalse((self.folder / "state").exists())
+
+    def test_progress_is_a_line_on_a_terminal(self):
+        self.write("many.csv", csv_text([(str(i), "UA", "1", "x" * 500) for i in range(40000)]))
+        ours, theirs = pty.openpty()
+        with subprocess.Popen([e2e.FLOWD, "convert", "many.csv", "out.csv.gz", "--set", "out.level=9"], stderr=theirs, cwd=self.folder) as run:
+            os.close(theirs)
+            shown = b""
+            try:
+                while chunk := os.read(ours, 65536):
+                    shown += chunk
+            except OSError:  # the other end is closed
+                pass
+        os.close(ours)
+        self.assertEqual(run.returncode, 0)
+        self.assertIn(b"out.csv.gz: 40,000 records", shown)
+
+    # --- what is there already, and what must not be half there --------------------------------------------------------
+
+    def test_a_file_that_is_there_is_kept_unless_overwritten(self):
+        self.write("out.avro", "precious")
+        self.refused("convert", "in.csv", "out.avro", says=["out.avro is there already", "--overwrite"])
+        self.assertEqual(self.flowd.read("out.avro"), b"precious")
+        self.flowd("convert", "in.csv", "out.avro", "--overwrite", expect=0)
+        self.assertEqual(self.cat("out.avro"), objects())
+        self.flowd("convert", "in.csv", "in.csv", "--overwrite", "--where", "id = '3'", expect=0)
+        self.assertEqual(self.cat("in.csv"), objects()[2:3])
+
+    def test_a_failure_leaves_nothing(self):
+        self.write("bad.jsonl", '{"a":1}\n' * 3000 + "nothing\n" + '{"a":1}\n' * 10)
+        self.write("out.csv", "before")
+        for words in ((), ("--set", "job.batch_rows=1")):
+            failed = self.refused("convert", "bad.jsonl", "out.csv", "--overwrite", "--set", "in.fields.a=int64", *words, code=1,
+                                  says=["bad.jsonl:3001", "--errors skip", "--dead-letters"])
+            self.assertNotIn("record_errors", failed.err)
+            self.assertEqual(self.flowd.read("out.csv"), b"before")
+            self.assertEqual(self.names(), ["bad.jsonl", "in.csv", "out.csv"])
+
+    def test_a_full_disk_leaves_nothing(self):
+        self.write("many.csv", csv_text([(str(i), "UA", "1", "x" * 500) for i in range(4000)]))
+        for name in ("out.jsonl", "out.avro"):
+            with self.subTest(name=name):
+                ended = subprocess.run([e2e.FLOWD, "convert", "many.csv", name], stderr=subprocess.PIPE, cwd=self.folder,
+                                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (300000, 300000)))
+                self.assertEqual(ended.returncode, 1, ended.stderr)
+                self.assertIn(b"File too large", ended.stderr)
+                self.assertEqual(self.names(), ["in.csv", "many.csv"])
+
+    def test_killed_conversions_leave_the_target_alone_and_the_next_one_works(self):
+        self.write("many.csv", csv_text([(str(i), "UA", "1", "x" * 100) for i in range(60000)]))
+        self.write("out.avro", "before")
+        killed = 0
+        for least in (1, 100000, 2000000, 5000000):
+            run = subprocess.Popen([e2e.FLOWD, "convert", "many.csv", "out.avro", "--overwrite"], cwd=self.folder, stderr=subprocess.PIPE)
+            part = self.folder / ".out.avro.convert.part"
+            until(lambda: run.poll() is not None or (part.exists() and part.stat().st_size >= least), "the temporary")
+            run.send_signal(signal.SIGKILL)
+            run.communicate()
+            killed += run.returncode == -signal.SIGKILL
+            if run.returncode == -signal.SIGKILL and self.flowd.read("out.avro") != b"before":
+                self.assertEqual(len(self.cat("out.avro")), 60000)  # killed behind the rename
+                self.write("out.avro", "before")
+        self.assertGreater(killed, 0)
+        self.flowd("convert", "many.csv", "out.avro", "--overwrite", expect=0)
+        self.assertEqual(len(self.cat("out.avro")), 60000)
+        self.assertEqual(self.names(), ["in.csv", "many.csv", "out.avro"])
+
+    def test_stopped_conversions_leave_nothing(self):
+        read, write = os.pipe()
+        with subprocess.Popen([e2e.FLOWD, "convert", "-", "out.avro", "--from-format", "csv"], stdin=read, stderr=subprocess.PIPE,
+                              cwd=self.folder) as run:
+            os.close(read)
+            os.write(write, csv_text().encode())
+            until(lambda: (self.folder / ".out.avro.convert.part").exists(), "the temporary")
+            run.send_signal(signal.SIGTERM)
+            said = run.stderr.read()
+        os.close(write)
+        self.assertIn(b"stopped", said)
+        self.assertEqual(self.names(), ["in.csv"])
+
+    # --- bad records ----------------------------------------------------------------------------------------------------
+
+    def test_bad_records_by_policy(self):
+        self.write("bad.csv", "a,b\n1,x\n2\nz,y\n4,w\n")
+        declared = ("--set", "in.fields.a=int64")
+        self.refused("cat", "bad.csv", *declared, code=1, says=["bad.csv:3"])
+        self.refused("cat", "bad.csv", *declared, "--errors", "fail", code=1, says=["bad.csv:3"])
+        skipped = self.flowd("cat", "bad.csv", *declared, "--errors", "skip", expect=0)
+        self.assertEqual([json.loads(line)["a"] for line in skipped.out.splitlines()], [1, 4])
+        self.assertIn("2 records were skipped", skipped.err)
+        self.flowd("convert", "bad.csv", "good.avro", *declared, "--dead-letters", "bad.jsonl", expect=0)
+        self.assertEqual([r["a"] for r in self.cat("good.avro")], [1, 4])
+        letters = self.cat("bad.jsonl")
+        self.assertEqual([(r["place"], r["line"]) for r in letters], [("bad.csv", 3), ("bad.csv", 4)])
+        self.refused("convert", "bad.csv", "other.avro", *declared, "--dead-letters", "bad.jsonl", says=["bad.jsonl is there already"])
+
+    def test_usage(self):
+        for words, says in (
+            (("cat",), "needs FILE"),
+            (("convert", "in.csv"), "needs IN... OUT"),
+            (("cat", "in.csv", "--limit", "0"), "at least 1"),
+            (("cat", "in.csv", "--errors", "ignore"), "fail or skip"),
+            (("cat", "in.csv", "--errors", "skip", "--dead-letters", "x.jsonl"), "give one"),
+            (("cat", "in.csv", "--select", "a,,b"), "empty"),
+            (("cat", "in.xyz"), "no format has the suffix .xyz; give it with --from-format. Known suffixes: avro, csv"),
+            (("cat", "in"), "no suffix"),
+            (("cat", "in.csv.bz2"), "no format has the suffix .bz2"),
+            (("cat", "-"), "standard input has no name that tells its format"),
+            (("convert", "in.csv", "-"), "--to-format"),
+            (("convert", "in.csv", "out.parquet"), ".parquet"),
+            (("cat", "in.csv", "in.jsonl"), "one run reads one format"),
+            (("cat", "in.csv", "--format", "cvs"), "did you mean csv"),
+            (("cat", "nowhere://host/topic"), "no plugin serves nowhere://; known are: file"),
+        ):
+            with self.subTest(words=words):
+                self.assertEqual(self.refused(*words, says=[says]).out, "")
+
+    def test_what_the_planner_refuses(self):
+        for words, says in (
+            (("cat", "none.csv"), ["none.csv", "No such file"]),
+            (("cat", "in.csv", "--where", "nope > 1"), ["--where", 'unknown field "nope"']),
+            (("cat", "in.csv", "--where", "delay >"), ["--where"]),
+            (("cat", "in.csv", "--select", "nope"), ["--select", "there is no field nope; there are: id, carrier"]),
+            (("cat", "in.csv", "--set", "in.delimter=;"), ["in.delimter: unknown option", "delimiter"]),
+            (("cat", "in.csv", "--set", "inn.delimiter=;"), ["--set"]),
+            (("cat", "in.csv", "--set", "in.delimiter"), ["--set in.KEY=VALUE"]),
+            (("cat", "in.csv", "--set", "in.fields.zz=int64"), ["zz"]),
+            (("convert", "in.csv", "no/such/out.csv"), []),
+        ):
+            with self.subTest(words=words):
+                code = 1 if "no/such/out.csv" in words else 3
+                self.refused(*words, code=code, says=says)
+        problems = self.flowd("cat", "in.csv", "--where", "nope > 1", "--json", expect=3)
+        self.assertIn("nope", json.loads(problems.out)[0]["message"])
+
+
+if __name__ == "__main__":
+    e2e.main()
