@@ -53,6 +53,7 @@ take_rows(struct reading *r)
 		if (take != 0)
 			memcpy(r->bytes + r->size, piece.data, take);
 		r->size += take;
+		r->quiet = 0;
 	}
 	builder_clear(r->builder);
 }
