@@ -8,8 +8,10 @@
 #include "base/error.h"
 #include "graph/planner.h"
 
-#define SAMPLE_SIZE ((uint64_t)64 * 1024)
-#define QUIET_CALLS 10 /* of a source that waits by itself: a pipe that gave something, and then nothing, is not waited for */
+/* Of a source that waits by itself, a tenth of a second each: a pipe that has given something, and then nothing for so many calls, is not
+ * waited for; if it stopped in the middle of a line, for so many. */
+#define QUIET_CALLS 10
+#define QUIET_CALLS_WITHIN_LINE 100
 
 uint32_t plan_sample_seconds = 10;
 
@@ -31,11 +33,19 @@ wake(void *context)
 	sem_post(context);
 }
 
+/* Whoever writes a pipe may take its time before it begins. */
+static flow_status
+wait_for_pipe(struct reading *r)
+{
+	int within_line = r->size != 0 && r->bytes[r->size - 1] != '\n';
+	return r->size != 0 && ++r->quiet >= (within_line ? QUIET_CALLS_WITHIN_LINE : QUIET_CALLS) ? FLOW_END : FLOW_OK;
+}
+
 static flow_status
 wait_for_more(struct reading *r, flow_error *error)
 {
-	if (r->blocking) /* whoever writes a pipe may take its time before it begins */
-		return r->size != 0 && ++r->quiet >= QUIET_CALLS ? FLOW_END : FLOW_OK;
+	if (r->blocking)
+		return wait_for_pipe(r);
 	while (sem_timedwait(&r->wake, &r->until) != 0)
 		if (errno != EINTR)
 			return error_set(error, FLOW_E_TIMEOUT, "nothing came within %u seconds", plan_sample_seconds);
@@ -45,11 +55,11 @@ wait_for_more(struct reading *r, flow_error *error)
 static void
 take_rows(struct reading *r)
 {
-	for (uint32_t row = 0; row < r->builder->row_count && r->size < SAMPLE_SIZE; row++) {
+	for (uint32_t row = 0; row < r->builder->row_count && r->size < FLOW_SAMPLE_SIZE; row++) {
 		flow_slice piece = flow_value_slice(&r->builder->value[row]);
 		if (r->builder->value[row].type != FLOW_BYTES)
 			continue;
-		uint64_t room = SAMPLE_SIZE - r->size, take = piece.size < room ? piece.size : room;
+		uint64_t room = FLOW_SAMPLE_SIZE - r->size, take = piece.size < room ? piece.size : room;
 		if (take != 0)
 			memcpy(r->bytes + r->size, piece.data, take);
 		r->size += take;
@@ -61,7 +71,7 @@ take_rows(struct reading *r)
 static flow_status
 read_pieces(struct reading *r, flow_error *error)
 {
-	while (r->size < SAMPLE_SIZE) {
+	while (r->size < FLOW_SAMPLE_SIZE) {
 		flow_status status = r->ops->source_read(r->source, r->builder, error);
 		take_rows(r);
 		if (status == FLOW_AGAIN)
@@ -119,7 +129,7 @@ plan_sample(planner *p, const plan_stream *stream, flow_slice *sample, flow_erro
 	struct reading r = { .ops = system->component->ops };
 	batch_pool *pool = batch_pool_create(0);
 	r.builder = pool == NULL ? NULL : builder_create(pool, 0, 0);
-	r.bytes = arena_allocate(p->arena, SAMPLE_SIZE + 64); /* decoders may read a little beyond */
+	r.bytes = arena_allocate(p->arena, FLOW_SAMPLE_SIZE + 64); /* decoders may read a little beyond */
 	sem_init(&r.wake, 0, 0);
 	flow_status status = r.builder == NULL || r.bytes == NULL ? error_set(error, FLOW_E_MEMORY, "out of memory")
 															  : read_with_source(&r, system, stream, error);

@@ -153,7 +153,7 @@ int plan_transform(planner *p, plan_stream *stream, const setting *group);
 /* The node that applies it. */
 uint32_t plan_transformer_node(planner *p, const plan_stream *stream, const plan_cursor *source);
 void plan_tables(planner *p); /* plan_tables.c */
-/* First bytes of an input, at most 64 KiB, into the plan's arena (plan_sample.c). A source that has nothing is waited for that long;
+/* First bytes of an input, at most FLOW_SAMPLE_SIZE, into the plan's arena (plan_sample.c). A source that has nothing is waited for that long;
  * tests do not wait. */
 extern uint32_t plan_sample_seconds;
 flow_status plan_sample(planner *p, const plan_stream *stream, flow_slice *sample, flow_error *error);

@@ -198,6 +198,19 @@ key_of_stream(const location *l, const char *setting_text)
 	return strncmp(setting_text, l->name, size) == 0 && setting_text[size] == '.' ? setting_text + size + 1 : NULL;
 }
 
+static void
+put_format_options(builder *b, const location *l, setting *stream, setting *serde)
+{
+	for (const char *option = l->format_options; option != NULL && *option != '\0';) {
+		size_t size = strcspn(option, "\t");
+		const char *text = arena_copy(b->arena, option, size);
+		b->failed |= text == NULL;
+		if (text != NULL)
+			put_key(b, l, stream, serde, text);
+		option += size + (option[size] == '\t');
+	}
+}
+
 static setting *
 add_stream(builder *b, const conversion *c, const location *l, setting *systems, setting *streams)
 {
@@ -215,8 +228,7 @@ add_stream(builder *b, const conversion *c, const location *l, setting *systems,
 		l->format == NULL ? add_group(b, NULL, "serde", l->place) : add_group(b, stream, "serde", l->place);
 	if (l->format != NULL)
 		add_text(b, serde, "type", l->format->id, l->place);
-	if (l->format_options != NULL)
-		put_key(b, l, stream, serde, l->format_options);
+	put_format_options(b, l, stream, serde);
 	for (size_t i = 0; c->settings[i] != NULL; i++)
 		if (key_of_stream(l, c->settings[i]) != NULL)
 			put_key(b, l, stream, serde, key_of_stream(l, c->settings[i]));

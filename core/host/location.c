@@ -106,15 +106,10 @@ suffix_of(const location *l, session *s, const char *path)
 	return dot == NULL ? NULL : dot + 1;
 }
 
-/* A format by its id, or by a suffix that it serves. */
+/* A format by a suffix that it serves, with what that stands for, or by its id. */
 static int
 use_format(location *l, session *s, const char *word)
 {
-	const char *ids[WORDS_MOST];
-	size_t count = registry_ids(s->registry, FLOW_SERDE, ids, WORDS_MOST);
-	for (size_t i = 0; i < count && i < WORDS_MOST; i++)
-		if (strcmp(ids[i], word) == 0)
-			return load(l, s, FLOW_SERDE, word, &l->format);
 	const manifest_component *serving = registry_serving(s->registry, FLOW_SERDE, word, &l->format_options);
 	return load(l, s, FLOW_SERDE, serving == NULL ? word : serving->id, &l->format);
 }

@@ -20,8 +20,9 @@ typedef struct location {
 	const char *place; /* what messages call it: its first word */
 	const flow_component *system;
 	const flow_component *format; /* the serde; NULL: the system has a form of its own */
-	const char *format_options;   /* "delimiter=\\t": what the suffix stands for besides; or NULL */
-	const char *host;             /* of an address; NULL: it has none */
+	const char
+		*format_options; /* "delimiter=\\t": several with tabs between: what the suffix stands for besides; or NULL */
+	const char *host;    /* of an address; NULL: it has none */
 	const char **paths;
 	size_t path_count;
 } location;

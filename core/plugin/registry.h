@@ -54,7 +54,7 @@ flow_status registry_component(registry *r, uint32_t kind, const char *id, const
 /* Ids of all components of a kind, from the manifests; sorted. Fills up to `capacity`, returns how many there are. */
 size_t registry_ids(const registry *r, uint32_t kind, const char **ids, size_t capacity);
 /* The component of a kind that has the word among what it serves (flow_component.served; manifests only). *options: what stands behind
- * the tab, or NULL. Of several the first by plugin. NULL: nobody. */
+ * the first tab, "a=1\tb=2", or NULL. Of several the first by plugin. NULL: nobody. */
 const manifest_component *registry_serving(const registry *r, uint32_t kind, const char *word, const char **options);
 /* All words that components of a kind serve, as registry_ids does; sorted, without what follows tabs. They live in `a`. */
 size_t registry_served(const registry *r, uint32_t kind, arena *a, const char **words, size_t capacity);

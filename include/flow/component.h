@@ -58,7 +58,7 @@ typedef struct flow_component {
 	const void *ops;                           /* the kind's table; its first member is struct_size */
 	const char *const *capabilities;           /* ids with a life of their own, NULL-terminated, or NULL */
 	/* Words by which a command line finds it (`flowd cat`, `flowd convert`), NULL-terminated, or NULL. A serde: suffixes of files in
-	 * its format, "csv"; options that hold for such files may follow a tab: "tsv\tdelimiter=\\t". A system: schemes of addresses,
+	 * its format, "csv"; options that hold for such files may follow, each behind a tab: "tsv\tdelimiter=\\t". A system: schemes of addresses,
 	 * "kafka" ("file" takes paths without a scheme too), and with a dot the suffixes that it takes off files itself, ".gz". */
 	const char *const *served;
 } flow_component;

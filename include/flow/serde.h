@@ -27,6 +27,10 @@ typedef struct flow_serde flow_serde;
 typedef struct flow_decoder flow_decoder;
 typedef struct flow_encoder flow_encoder;
 
+/* So much of a byte stream is looked at while planning, at most; a shorter sample is the whole stream, or what a slow pipe had given so
+ * far. */
+#define FLOW_SAMPLE_SIZE ((uint64_t)1024 * 1024)
+
 #define FLOW_SERDE_DECODES 1u
 #define FLOW_SERDE_ENCODES 2u
 

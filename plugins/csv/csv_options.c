@@ -28,7 +28,7 @@ static const flow_option option_infer = {
 	.name = "infer",
 	.default_text = "none",
 	.choices = infer_choices,
-	.doc = "Types of columns that are not declared, from the first rows of the first file (up to 64 KiB); flowd plan "
+	.doc = "Types of columns that are not declared, from the first rows of the first file (up to 1 MiB); flowd plan "
 		   "shows "
 		   "them. A later value that does not fit is a record error. Without a null_token empty fields are then null.",
 };

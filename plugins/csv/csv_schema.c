@@ -196,8 +196,6 @@ make_schema(struct plan *p, const flow_schema **schema)
 
 /* --- the sample ------------------------------------------------------------------------------------------------------ */
 
-#define SAMPLE_MAX ((uint64_t)64 * 1024) /* the host looks at so much; a shorter sample is the whole file */
-
 static flow_status
 look_at_rows(struct plan *p, flow_slice rows, int final)
 {
@@ -239,7 +237,7 @@ schema_from_sample(csv_serde *s, flow_slice sample, const flow_schema **schema, 
 	uint64_t lines = 0;
 	uint64_t skipped = csv_skip_to_header(&s->format, sample, &lines);
 	flow_slice rest = flow_slice_make(sample.data + skipped, sample.size - skipped);
-	int final = sample.size < SAMPLE_MAX;
+	int final = sample.size < FLOW_SAMPLE_SIZE;
 	csv_line line;
 	if (csv_ends_in_returns(&s->format, rest))
 		return flow_fail(s->host, error, FLOW_E_DECODE, CSV_RETURNS, "csv");

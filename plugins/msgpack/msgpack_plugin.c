@@ -194,6 +194,8 @@ static const flow_serde_ops ops = {
 	.encoder_close = pack_encoder_close,
 };
 
+static const char *const served[] = { "msgpack", "mpk", NULL };
+
 static const flow_component component = {
 	.struct_size = FLOW_SIZEOF(flow_component),
 	.kind = FLOW_SERDE,
@@ -202,6 +204,7 @@ static const flow_component component = {
 	.doc = "MessagePack, one object behind another in a stream, or one a record.",
 	.option_sets = option_sets,
 	.ops = &ops,
+	.served = served,
 };
 static const flow_component *const components[] = { &component, NULL };
 

@@ -24,7 +24,7 @@ def csv_text(rows=ROWS):
 
 
 def objects(rows=ROWS):
-    return [dict(zip(HEADER.strip().split(","), row)) for row in rows]
+    return [{"id": int(i), "carrier": c, "delay": int(d), "note": n} for i, c, d, n in rows]
 
 
 class Convert(e2e.Test):
@@ -57,22 +57,22 @@ class Cat(Convert):
     def test_files_come_one_after_the_other_in_the_order_given(self):
         self.write("b.csv", csv_text([("5", "X", "1", "b")]))
         self.write("a.csv", csv_text([("6", "Y", "1", "a")]))
-        self.assertEqual([r["id"] for r in self.cat("b.csv", "in.csv", "a.csv")], list("512346"))
-        self.assertEqual([r["id"] for r in self.cat("[ab].csv")], list("65"))
+        self.assertEqual([r["id"] for r in self.cat("b.csv", "in.csv", "a.csv")], [5, 1, 2, 3, 4, 6])
+        self.assertEqual([r["id"] for r in self.cat("[ab].csv")], [6, 5])
 
     def test_many_files_keep_their_order(self):
         names = [self.write(f"part{i:03}.csv", csv_text([(str(i), "X", "1", "b")])).name for i in range(300)]
         self.assertEqual([int(r["id"]) for r in self.cat(*names)], list(range(300)))
 
     def test_where_select_limit(self):
-        self.assertEqual([r["id"] for r in self.cat("in.csv", "--where", "carrier = 'UA'")], ["1", "3"])
-        self.assertEqual(self.cat("in.csv", "--select", "note,id", "--limit", "1"), [{"note": "plain", "id": "1"}])
-        self.assertEqual(self.flowd("cat", "in.csv", "--select", "note,id", "--limit", "1", expect=0).out, '{"note":"plain","id":"1"}\n')
-        late = self.cat("in.csv", "--select", "id,late=cast(delay as int64) > 1,n=coalesce(carrier, ',')", "--where", "id <> '4'")
-        self.assertEqual([(r["id"], r["late"], r["n"]) for r in late], [("1", True, "UA"), ("2", False, "AA"), ("3", True, "UA")])
+        self.assertEqual([r["id"] for r in self.cat("in.csv", "--where", "carrier = 'UA'")], [1, 3])
+        self.assertEqual(self.cat("in.csv", "--select", "note,id", "--limit", "1"), [{"note": "plain", "id": 1}])
+        self.assertEqual(self.flowd("cat", "in.csv", "--select", "note,id", "--limit", "1", expect=0).out, '{"note":"plain","id":1}\n')
+        late = self.cat("in.csv", "--select", "id,late=delay > 1,n=coalesce(carrier, ',')", "--where", "id <> 4")
+        self.assertEqual([(r["id"], r["late"], r["n"]) for r in late], [(1, True, "UA"), (2, False, "AA"), (3, True, "UA")])
         added = self.cat("in.csv", "--select", "*", "--limit", "1")
         self.assertEqual(added, objects()[:1])
-        self.assertEqual(self.cat("in.csv", "--select", "*,double=cast(delay as int64) * 2")[2], {**objects()[2], "double": 240})
+        self.assertEqual(self.cat("in.csv", "--select", "*,double=delay * 2")[2], {**objects()[2], "double": 240})
 
     def test_a_limit_counts_what_is_shown(self):
         for limit in (1, 2, 3):
@@ -86,19 +86,34 @@ class Cat(Convert):
     def test_the_schema_is_shown_as_avro(self):
         schema = self.flowd("cat", "--schema", "in.csv", expect=0).json()
         self.assertEqual([f["name"] for f in schema["fields"]], ["id", "carrier", "delay", "note"])
-        schema = self.flowd("cat", "--schema", "in.csv", "--select", "id,d=cast(delay as int64)", expect=0).json()
-        self.assertEqual([(f["name"], f["type"]) for f in schema["fields"]], [("id", "string"), ("d", "long")])
+        schema = self.flowd("cat", "--schema", "in.csv", "--select", "id,d=delay * 2", expect=0).json()
+        self.assertEqual([(f["name"], f["type"]) for f in schema["fields"]], [("id", ["null", "long"]), ("d", ["null", "long"])])
 
     def test_options_of_the_formats(self):
         self.write("semi.txt", "a;b\n1;NA\n")
         words = ("semi.txt", "--from-format", "csv", "--set", "in.delimiter=;", "--set", "in.null_token=NA")
-        self.assertEqual(self.cat(*words), [{"a": "1", "b": None}])
-        self.assertEqual(self.cat(*words, "--set", "in.fields.a=int64"), [{"a": 1, "b": None}])
-        self.assertEqual(self.cat(*words, "--set", 'in.fields={ a="int64"; }'), [{"a": 1, "b": None}])
+        self.assertEqual(self.cat(*words), [{"a": 1, "b": None}])
+        self.assertEqual(self.cat(*words, "--set", "in.infer=none"), [{"a": "1", "b": None}])
+        self.assertEqual(self.cat(*words, "--set", "in.fields.a=string"), [{"a": "1", "b": None}])
+        self.assertEqual(self.cat(*words, "--set", 'in.fields={ a="float64"; }'), [{"a": 1.0, "b": None}])
         self.assertEqual(self.flowd("cat", *words, "--format", "csv", "--set", "out.delimiter=|", "--set", "out.null_token=-", expect=0).out,
                          "a|b\n1|-\n")
         packed = self.write("packed", gzip.compress(csv_text().encode()))
         self.assertEqual(self.cat(packed.name, "--from-format", "csv", "--set", "in.compression=gzip"), objects())
+
+    def test_types_are_found_in_the_data_and_empty_fields_are_null(self):
+        self.write("found.csv", 'n,price,day,code,empty,text\n1,1.50,2024-02-29,007,,""\n2,2.25,2024-03-01,008,,b\n')
+        first = self.flowd("cat", "found.csv", "--limit", "1", expect=0).out
+        self.assertEqual(first, '{"n":1,"price":1.50,"day":"2024-02-29","code":"007","empty":null,"text":""}\n')
+        self.assertEqual(self.flowd("cat", "found.csv", "--format", "csv", expect=0).out_bytes, self.flowd.read("found.csv"))
+        self.flowd("convert", "found.csv", "found.avro", expect=0)
+        self.flowd("convert", "found.avro", "back.csv", expect=0)
+        self.assertEqual(self.flowd.read("back.csv"), self.flowd.read("found.csv"))
+
+    def test_a_value_that_is_not_of_the_type_that_was_found_is_told(self):
+        self.write("late.csv", "n\n" + "1\n" * 600000 + "NA\n")
+        self.refused("cat", "late.csv", code=1, says=["late.csv:600002", '"NA" is not of type', "n = "])
+        self.assertEqual(len(self.cat("late.csv", "--set", "in.null_token=NA", "--where", "n is null")), 1)
 
     def test_standard_input(self):
         self.assertEqual(self.cat("-", "--from-format", "csv", stdin=csv_text().encode()), objects())
@@ -113,9 +128,10 @@ class Cat(Convert):
         with subprocess.Popen([e2e.FLOWD, "cat", "-", "--from-format", "csv"], stdin=read, stdout=subprocess.PIPE, cwd=self.folder) as shown:
             os.close(read)
             until(lambda: pathlib.Path(f"/proc/{shown.pid}/fd").exists(), "the process")
-            os.write(write, b"a,b\n1,2\n")
+            os.write(write, b"a,b\n1,")
+            os.write(write, b"2\n")
             os.close(write)
-            self.assertEqual(shown.stdout.read(), b'{"a":"1","b":"2"}\n')
+            self.assertEqual(shown.stdout.read(), b'{"a":1,"b":2}\n')
         self.assertEqual(shown.returncode, 0)
 
     def test_a_closed_pipe_is_the_end_and_no_error(self):
@@ -148,7 +164,8 @@ class Files(Convert):
             self.flowd("convert", "in.csv", name, expect=0)
             self.assertEqual(self.cat(name), objects(), name)
             for other in names:
-                declared = [word for column in objects()[0] for word in ("--set", f"in.fields.{column}=string")]
+                types = {"id": "int64", "carrier": "string", "delay": "int64", "note": "string"}
+                declared = [word for column, of in types.items() for word in ("--set", f"in.fields.{column}={of}")]
                 with self.subTest(source=name, target=other):
                     self.flowd("convert", name, "to." + other, "--overwrite", *(declared if "json" in name else ()), expect=0)
                     self.assertEqual(self.cat("to." + other), objects())
@@ -176,7 +193,7 @@ class Files(Convert):
         self.flowd("convert", "in.csv", "in2.csv", "out.avro", expect=0)
         self.flowd("convert", "in*.csv", "pattern.avro", expect=0)
         for name in ("out.avro", "pattern.avro"):
-            self.assertEqual([r["id"] for r in self.cat(name)], list("12345"))
+            self.assertEqual([r["id"] for r in self.cat(name)], [1, 2, 3, 4, 5])
 
     def test_an_empty_input_gives_an_empty_file(self):
         self.write("none.csv", HEADER)
@@ -185,7 +202,7 @@ class Files(Convert):
         self.assertEqual(self.flowd.read("back.csv").decode(), HEADER)
 
     def test_how_it_went_is_told(self):
-        told = self.flowd("convert", "in.csv", "out.avro", "--where", "id <> '1'", expect=0)
+        told = self.flowd("convert", "in.csv", "out.avro", "--where", "id <> 1", expect=0)
         self.assertRegex(told.err, r"^out\.avro: 3 records of 4, [0-9]+ B in ")
         report = self.flowd("convert", "in.csv", "other.avro", "--json", expect=0).json()
         self.assertEqual((report["records_in"], report["records_out"], report["state"]), (4, 4, "finished"))
@@ -218,7 +235,7 @@ class Files(Convert):
         self.assertEqual(self.flowd.read("out.avro"), b"precious")
         self.flowd("convert", "in.csv", "out.avro", "--overwrite", expect=0)
         self.assertEqual(self.cat("out.avro"), objects())
-        self.flowd("convert", "in.csv", "in.csv", "--overwrite", "--where", "id = '3'", expect=0)
+        self.flowd("convert", "in.csv", "in.csv", "--overwrite", "--where", "id = 3", expect=0)
         self.assertEqual(self.cat("in.csv"), objects()[2:3])
 
     def test_a_failure_leaves_nothing(self):
@@ -277,7 +294,7 @@ class Files(Convert):
 
     def test_bad_records_by_policy(self):
         self.write("bad.csv", "a,b\n1,x\n2\nz,y\n4,w\n")
-        declared = ("--set", "in.fields.a=int64")
+        declared = ("--set", "in.fields.a=int64", "--set", "in.null_token=-")
         self.refused("cat", "bad.csv", *declared, code=1, says=["bad.csv:3"])
         self.refused("cat", "bad.csv", *declared, "--errors", "fail", code=1, says=["bad.csv:3"])
         skipped = self.flowd("cat", "bad.csv", *declared, "--errors", "skip", expect=0)
