@@ -1,8 +1,6 @@
 /* The avro plugin: options, the schemas, and the tables. */
-#include <errno.h>
-#include <stdio.h>
-
 #include "avro.h"
+#include "flow_sdk/file.h"
 #include "flow_sdk/plugin.h"
 
 #define SCHEMA_FILE_MAX ((uint64_t)8 << 20)
@@ -152,44 +150,15 @@ static const flow_option_set *const option_sets[] = { &option_set, NULL };
 /* --- schemas of options ------------------------------------------------------------------------------------------------ */
 
 static flow_status
-read_file(const flow_host *host, flow_slice path, char **text, uint64_t *size, flow_error *error)
-{
-	FILE *file = fopen(path.data, "rbe");
-	if (file == NULL)
-		return flow_fail(host, error, FLOW_E_CONFIG, "avro: %s: cannot read the schema: %s", path.data,
-						 strerror(errno));
-	char *bytes = NULL;
-	*size = 0;
-	for (uint64_t capacity = 16 * 1024; capacity <= SCHEMA_FILE_MAX; capacity *= 2) {
-		char *grown = (char *)host->reallocate(bytes, capacity);
-		if (grown == NULL)
-			break;
-		bytes = grown;
-		*size += fread(bytes + *size, 1, capacity - *size, file);
-		if (*size < capacity) {
-			int failed = ferror(file);
-			fclose(file);
-			*text = bytes;
-			if (!failed)
-				return FLOW_OK;
-			host->release(bytes);
-			return flow_fail(host, error, FLOW_E_CONFIG, "avro: %s: cannot read the schema", path.data);
-		}
-	}
-	fclose(file);
-	host->release(bytes);
-	return flow_fail(host, error, FLOW_E_CONFIG, "avro: %s: the schema has more than 8 MiB, or memory is short",
-					 path.data);
-}
-
-static flow_status
 parse_file(avro_serde *s, flow_slice path, const flow_schema **schema, flow_error *error)
 {
 	char *text = NULL;
 	uint64_t size = 0;
-	flow_status status = read_file(s->host, path, &text, &size, error);
-	if (status != FLOW_OK)
+	flow_status status = flow_read_file(s->host, path, SCHEMA_FILE_MAX, &text, &size, error);
+	if (status != FLOW_OK) {
+		avro_prefix(s->host, error, "avro: the schema");
 		return status;
+	}
 	*schema = s->schemas->parse_json(flow_slice_make(text, size), error);
 	s->host->release(text);
 	if (*schema != NULL)

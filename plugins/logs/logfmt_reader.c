@@ -4,8 +4,7 @@
 #include "flow_sdk/plugin.h"
 #include "logs.h"
 
-#define PAIRS_MAX 4096 /* of a line whose keys are not declared */
-#define NOT_THERE 255  /* type of a cell whose field has not come yet */
+#define NOT_THERE 255 /* type of a cell whose field has not come yet */
 
 struct logs_reader {
 	const logs_serde *serde;
@@ -233,35 +232,20 @@ make_room(struct logs_reader *r, uint64_t count)
 	return 1;
 }
 
-/* Of equal keys the last one stays, at the place of the first. */
-static uint64_t
-drop_same_keys(flow_map_entry *entries, uint64_t count)
-{
-	uint64_t kept = 0;
-	for (uint64_t i = 0; i < count; i++) {
-		uint64_t at = 0;
-		while (at < kept && !flow_slice_equal(flow_value_slice(&entries[at].key), flow_value_slice(&entries[i].key)))
-			at++;
-		if (at == kept)
-			entries[kept++] = entries[i];
-		else
-			entries[at].value = entries[i].value;
-	}
-	return kept;
-}
-
 static flow_status
 settle_same_keys(struct logs_reader *r, uint64_t *count, flow_builder *builder, logs_fault *fault)
 {
+	if (r->options->last_duplicate) {
+		int64_t kept = flow_keep_last_keys(r->entries, *count, builder);
+		*count = kept < 0 ? 0 : (uint64_t)kept;
+		return kept < 0 ? FLOW_E_MEMORY : FLOW_OK;
+	}
 	int64_t same = flow_same_key(r->entries, *count, builder);
 	if (same == FLOW_NO_SAME_KEY)
 		return FLOW_OK;
 	if (same < 0)
 		return FLOW_E_MEMORY;
-	if (!r->options->last_duplicate)
-		return logs_refuse(fault, FLOW_E_DECODE, flow_value_slice(&r->entries[same].key), "the same key twice");
-	*count = drop_same_keys(r->entries, *count);
-	return FLOW_OK;
+	return logs_refuse(fault, FLOW_E_DECODE, flow_value_slice(&r->entries[same].key), "the same key twice");
 }
 
 static flow_status
@@ -273,8 +257,6 @@ take_map(struct logs_reader *r, flow_slice text, flow_builder *builder, flow_val
 	for (const char *at = skip_spaces(text.data, end); status == FLOW_OK && at < end; at = skip_spaces(at, end)) {
 		struct pair pair;
 		status = read_pair(&at, end, builder, &pair, fault);
-		if (status == FLOW_OK && count == PAIRS_MAX)
-			status = logs_refuse(fault, FLOW_E_LIMIT, pair.key, "more than %d pairs", PAIRS_MAX);
 		if (status == FLOW_OK && !make_room(r, count))
 			status = FLOW_E_MEMORY;
 		if (status != FLOW_OK)

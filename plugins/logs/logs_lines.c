@@ -3,9 +3,11 @@
 #include <stdio.h>
 
 #include "flow_sdk/cell.h"
-#include "flow_sdk/plugin.h"
+#include "flow_sdk/decoder.h"
 #include "flow_sdk/text.h"
 #include "logs.h"
+
+#define STATE_VERSION 1
 
 struct state { /* what goes into checkpoints */
 	uint32_t version;
@@ -59,14 +61,9 @@ logs_decoder_open(flow_serde *serde, const flow_decoder_request *request, flow_d
 	if (d == NULL)
 		return flow_fail(s->host, error, FLOW_E_MEMORY, "out of memory");
 	d->serde = s;
-	d->state = (struct state){ .version = 1, .line = 1 };
-	int projected = request->fields != NULL && s->schema->kind == FLOW_KIND_RECORD;
-	if (projected)
-		d->wanted = (uint8_t *)flow_new(s->host, (uint64_t)s->schema->field_count + 1);
-	for (uint64_t i = 0; d->wanted != NULL && i < request->field_count; i++)
-		if (request->fields[i] < s->schema->field_count)
-			d->wanted[request->fields[i]] = 1;
-	if ((projected && d->wanted == NULL) || s->form->reader_open(s, d->wanted, &d->reader) != FLOW_OK) {
+	d->state = (struct state){ .version = STATE_VERSION, .line = 1 };
+	if (flow_wanted_fields(s->host, request, s->schema, &d->wanted) != FLOW_OK ||
+		s->form->reader_open(s, d->wanted, &d->reader) != FLOW_OK) {
 		logs_decoder_close(d);
 		return flow_fail(s->host, error, FLOW_E_MEMORY, "out of memory");
 	}
@@ -95,16 +92,8 @@ logs_save(flow_decoder *d, flow_slice *state, flow_error *error)
 flow_status
 logs_restore(flow_decoder *d, flow_slice state, flow_error *error)
 {
-	struct state s;
-	if (state.size == sizeof(s)) {
-		memcpy(&s, state.data, sizeof(s));
-		if (s.version == 1) {
-			d->state = s;
-			return FLOW_OK;
-		}
-	}
-	return flow_fail(d->serde->host, error, FLOW_E_CORRUPT, "%s: the saved state is of another version",
-					 d->serde->form->name);
+	return flow_restore_state(d->serde->host, state, &d->state, sizeof(d->state), STATE_VERSION, d->serde->form->name,
+							  error);
 }
 
 /* --- texts ------------------------------------------------------------------------------------------------------------- */
@@ -112,13 +101,7 @@ logs_restore(flow_decoder *d, flow_slice state, flow_error *error)
 static flow_status
 reject(const struct flow_decoder *d, flow_builder *builder, flow_slice raw, int64_t ordinal, uint64_t line)
 {
-	flow_rejection rejection = { .struct_size = FLOW_SIZEOF(flow_rejection), .status = d->fault.status };
-	rejection.reason = flow_slice_of(d->fault.reason);
-	rejection.field = d->fault.field;
-	rejection.raw = raw;
-	rejection.ordinal = ordinal;
-	rejection.line = line;
-	return builder->ops->reject(builder, &rejection);
+	return flow_reject(builder, d->fault.status, d->fault.reason, d->fault.field, raw, ordinal, line);
 }
 
 static flow_status

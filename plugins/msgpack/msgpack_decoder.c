@@ -1,8 +1,10 @@
 /* Objects one behind another in a byte stream, or each one a record. */
 #include <stdio.h>
 
-#include "flow_sdk/plugin.h"
+#include "flow_sdk/decoder.h"
 #include "msgpack_serde.h"
+
+#define STATE_VERSION 1
 
 struct state { /* what goes into checkpoints */
 	uint32_t version;
@@ -22,21 +24,14 @@ flow_status
 pack_decoder_open(flow_serde *serde, const flow_decoder_request *request, flow_decoder **decoder, flow_error *error)
 {
 	const pack_serde *s = (const pack_serde *)serde;
-	const flow_host *host = s->host;
-	struct flow_decoder *d = (struct flow_decoder *)flow_new(host, sizeof(*d));
-	int projected = request->fields != NULL && s->schema->kind == FLOW_KIND_RECORD;
-	if (d != NULL && projected)
-		d->wanted = (uint8_t *)flow_new(host, (uint64_t)s->schema->field_count + 1);
-	if (d == NULL || (projected && d->wanted == NULL)) {
-		host->release(d);
-		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
+	struct flow_decoder *d = (struct flow_decoder *)flow_new(s->host, sizeof(*d));
+	if (d == NULL || flow_wanted_fields(s->host, request, s->schema, &d->wanted) != FLOW_OK) {
+		s->host->release(d);
+		return flow_fail(s->host, error, FLOW_E_MEMORY, "out of memory");
 	}
-	for (uint64_t i = 0; projected && i < request->field_count; i++)
-		if (request->fields[i] < s->schema->field_count)
-			d->wanted[request->fields[i]] = 1;
 	d->serde = s;
-	d->state.version = 1;
-	d->decoding.host = host;
+	d->state.version = STATE_VERSION;
+	d->decoding.host = s->host;
 	d->decoding.format = &s->format;
 	d->decoding.wanted = d->wanted;
 	*decoder = d;
@@ -64,42 +59,21 @@ pack_save(flow_decoder *d, flow_slice *state, flow_error *error)
 flow_status
 pack_restore(flow_decoder *d, flow_slice state, flow_error *error)
 {
-	struct state s;
-	if (state.size == sizeof(s)) {
-		memcpy(&s, state.data, sizeof(s));
-		if (s.version == 1) {
-			d->state = s;
-			return FLOW_OK;
-		}
-	}
-	return flow_fail(d->serde->host, error, FLOW_E_CORRUPT, "msgpack: the saved state is of another version");
+	return flow_restore_state(d->serde->host, state, &d->state, sizeof(d->state), STATE_VERSION, "msgpack", error);
 }
 
 /* --- rejections ------------------------------------------------------------------------------------------------------ */
-
-static flow_status
-reject(flow_builder *builder, flow_status status, const char *reason, flow_slice field, flow_slice raw, int64_t ordinal)
-{
-	flow_rejection rejection = { .struct_size = FLOW_SIZEOF(flow_rejection), .status = status };
-	rejection.reason = flow_slice_of(reason);
-	rejection.field = field;
-	rejection.raw = raw;
-	rejection.ordinal = ordinal;
-	return builder->ops->reject(builder, &rejection);
-}
 
 /* A fault that decoding told. A field of the record itself goes by its name, what is deeper by its pointer. */
 static flow_status
 reject_fault(const struct flow_decoder *d, flow_builder *builder, flow_status status, flow_slice raw, int64_t ordinal)
 {
 	char reason[512];
-	flow_slice path = flow_slice_make(d->decoding.path + d->decoding.path_at, PACK_PATH_MAX - d->decoding.path_at);
+	flow_slice path = flow_pointer_text(&d->decoding.path);
 	snprintf(reason, sizeof(reason), "%s (byte %llu%s%.*s)", d->decoding.reason,
 			 (unsigned long long)d->decoding.fault_offset, path.size == 0 ? "" : ", at ",
 			 (int)(path.size > 128 ? 128 : path.size), path.data);
-	if (path.size > 1 && memchr(path.data + 1, '/', path.size - 1) == NULL)
-		path = flow_slice_make(path.data + 1, path.size - 1);
-	return reject(builder, status, reason, path, raw, ordinal);
+	return flow_reject(builder, status, reason, flow_pointer_field(&d->decoding.path), raw, ordinal, 0);
 }
 
 static flow_status
@@ -109,7 +83,7 @@ reject_long(const struct flow_decoder *d, flow_builder *builder, flow_slice raw,
 	uint64_t limit = d->serde->format.max_record;
 	snprintf(reason, sizeof(reason), "the object is longer than max_record (%llu bytes)", (unsigned long long)limit);
 	raw.size = raw.size < limit ? raw.size : limit;
-	return reject(builder, FLOW_E_LIMIT, reason, flow_slice_make("", 0), raw, ordinal);
+	return flow_reject(builder, FLOW_E_LIMIT, reason, flow_slice_make("", 0), raw, ordinal, 0);
 }
 
 /* --- byte streams ---------------------------------------------------------------------------------------------------- */
@@ -145,8 +119,8 @@ pass_over(struct flow_decoder *d, const flow_window *window, uint64_t *at, flow_
 	if (!window->final)
 		return FLOW_AGAIN;
 	*at = window->size;
-	return reject(builder, FLOW_E_DECODE, "the stream ends within an object", flow_slice_make("", 0),
-				  flow_slice_make(data, window->size - (uint64_t)(data - window->data)), ordinal);
+	return flow_reject(builder, FLOW_E_DECODE, "the stream ends within an object", flow_slice_make("", 0),
+					   flow_slice_make(data, window->size - (uint64_t)(data - window->data)), ordinal, 0);
 }
 
 /* The object at *at. FLOW_AGAIN: it does not end in the window. */
@@ -228,7 +202,8 @@ decode_row(struct flow_decoder *d, const flow_batch *raw, uint32_t row, flow_bui
 		if (object.size > d->serde->format.max_record)
 			return reject_long(d, builder, object, ordinal);
 		if (object.size == 0)
-			return reject(builder, FLOW_E_DECODE, "no bytes where an object should be", object, object, ordinal);
+			return flow_reject(builder, FLOW_E_DECODE, "no bytes where an object should be", object, object, ordinal,
+							   0);
 		decoding->builder = builder;
 		decoding->start = object.data;
 		decoding->end = object.data + object.size;
@@ -236,13 +211,13 @@ decode_row(struct flow_decoder *d, const flow_batch *raw, uint32_t row, flow_bui
 		if (status == FLOW_E_MEMORY)
 			return status;
 		if (status == FLOW_AGAIN)
-			return reject(builder, FLOW_E_DECODE, "the record ends within its object", flow_slice_make("", 0), object,
-						  ordinal);
+			return flow_reject(builder, FLOW_E_DECODE, "the record ends within its object", flow_slice_make("", 0),
+							   object, ordinal, 0);
 		if (status != FLOW_OK)
 			return reject_fault(d, builder, status, object, ordinal);
 		if (decoding->at != decoding->end)
-			return reject(builder, FLOW_E_DECODE, "there are bytes behind the object", flow_slice_make("", 0), object,
-						  ordinal);
+			return flow_reject(builder, FLOW_E_DECODE, "there are bytes behind the object", flow_slice_make("", 0),
+							   object, ordinal, 0);
 	}
 	source_rows[builder->row_count++] = row;
 	return FLOW_OK;

@@ -8,6 +8,7 @@
 
 #include "flow/flow.h"
 #include "flow_sdk/map.h"
+#include "flow_sdk/pointer.h"
 
 #define PACK_WRITE_DEPTH 1000   /* nested deeper than this is not written */
 #define PACK_PATH_MAX 512       /* longer paths are cut at their beginning */
@@ -98,9 +99,8 @@ typedef struct pack_decoding {
 	uint64_t extra_capacity;
 	/* Why it failed. */
 	uint64_t fault_offset;
-	uint32_t path_at; /* the path is path + path_at */
 	char reason[256];
-	char path[PACK_PATH_MAX];
+	flow_pointer path;
 } pack_decoding;
 
 /* The object at start, which must end before `end`; `at` is then behind it. FLOW_AGAIN: it does not end there. FLOW_E_MEMORY; other

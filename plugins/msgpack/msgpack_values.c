@@ -47,21 +47,17 @@ item_fault(pack_decoding *d, flow_status status, const char *at, const pack_node
 static flow_status
 inside(pack_decoding *d, flow_status status, flow_slice name)
 {
-	if (status == FLOW_AGAIN || status == FLOW_E_MEMORY)
-		return status;
-	for (uint64_t i = name.size; i > 0 && d->path_at > 1; i--)
-		d->path[--d->path_at] = name.data[i - 1];
-	if (d->path_at > 0)
-		d->path[--d->path_at] = '/';
+	if (status != FLOW_AGAIN && status != FLOW_E_MEMORY)
+		flow_pointer_before(&d->path, name);
 	return status;
 }
 
 static flow_status
 inside_item(pack_decoding *d, flow_status status, uint64_t index)
 {
-	char text[24];
-	int size = snprintf(text, sizeof(text), "%llu", (unsigned long long)index);
-	return inside(d, status, flow_slice_make(text, (uint64_t)size));
+	if (status != FLOW_AGAIN && status != FLOW_E_MEMORY)
+		flow_pointer_before_index(&d->path, index);
+	return status;
 }
 
 /* --- values ---------------------------------------------------------------------------------------------------------- */
@@ -362,14 +358,14 @@ decode_union(pack_decoding *d, const pack_node *node, const pack_item *item, con
 		if (nested && ++d->attempts > PACK_ATTEMPTS_MAX)
 			return fault(d, FLOW_E_LIMIT, at, "too many branches of unions to try");
 		d->at = behind;
-		uint32_t path_at = d->path_at;
+		uint32_t path_at = d->path.at;
 		flow_status status = decode_item(d, branch, item, at, depth, value);
 		if (status == FLOW_OK)
 			value->branch = (uint8_t)i;
 		if (status == FLOW_OK || status == FLOW_AGAIN || status == FLOW_E_MEMORY || status == FLOW_E_LIMIT)
 			return status;
 		first = first == FLOW_OK ? status : first;
-		d->path_at = path_at;
+		d->path.at = path_at;
 	}
 	return item_fault(d, first == FLOW_OK ? FLOW_E_TYPE : first, at, node, item);
 }
@@ -397,7 +393,7 @@ pack_decode_object(pack_decoding *d, const pack_node *node, flow_value *value)
 	d->at = d->start;
 	d->attempts = 0;
 	d->extra_count = 0;
-	d->path_at = PACK_PATH_MAX;
+	flow_pointer_reset(&d->path);
 	if (node->kind != FLOW_KIND_RECORD)
 		return decode_value(d, node, 0, value);
 	pack_item item; /* the record itself: the only one with fields that nobody wants */

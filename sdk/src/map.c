@@ -33,17 +33,27 @@ among_few(const flow_map_entry *entries, uint64_t count)
 	return FLOW_NO_SAME_KEY;
 }
 
+/* Pointers to the entries by their keys, equal ones by their place. NULL: no memory. */
+static const flow_map_entry **
+sorted_entries(const flow_map_entry *entries, uint64_t count, flow_builder *memory)
+{
+	const flow_map_entry **sorted = (const flow_map_entry **)flow_builder_alloc(memory, count * sizeof(*sorted));
+	if (sorted == NULL)
+		return NULL;
+	for (uint64_t i = 0; i < count; i++)
+		sorted[i] = &entries[i];
+	qsort(sorted, count, sizeof(*sorted), compare_entries);
+	return sorted;
+}
+
 int64_t
 flow_same_key(const flow_map_entry *entries, uint64_t count, flow_builder *memory)
 {
 	if (count <= FEW)
 		return among_few(entries, count);
-	const flow_map_entry **sorted = (const flow_map_entry **)flow_builder_alloc(memory, count * sizeof(*sorted));
+	const flow_map_entry **sorted = sorted_entries(entries, count, memory);
 	if (sorted == NULL)
 		return FLOW_NO_KEY_MEMORY;
-	for (uint64_t i = 0; i < count; i++)
-		sorted[i] = &entries[i];
-	qsort(sorted, count, sizeof(*sorted), compare_entries);
 	int64_t found = FLOW_NO_SAME_KEY;
 	for (uint64_t i = 1; i < count; i++) {
 		int64_t at = sorted[i] - entries;
@@ -51,6 +61,27 @@ flow_same_key(const flow_map_entry *entries, uint64_t count, flow_builder *memor
 			found = at;
 	}
 	return found;
+}
+
+int64_t
+flow_keep_last_keys(flow_map_entry *entries, uint64_t count, flow_builder *memory)
+{
+	int64_t same = flow_same_key(entries, count, memory);
+	if (same < 0)
+		return same == FLOW_NO_SAME_KEY ? (int64_t)count : same;
+	const flow_map_entry **sorted = sorted_entries(entries, count, memory);
+	if (sorted == NULL)
+		return FLOW_NO_KEY_MEMORY;
+	for (uint64_t first = 0, last; first < count; first = last + 1) {
+		for (last = first; last + 1 < count && order_of(&sorted[first]->key, &sorted[last + 1]->key) == 0; last++)
+			entries[sorted[last + 1] - entries].key.type = FLOW_NULL; /* to be dropped */
+		entries[sorted[first] - entries].value = sorted[last]->value;
+	}
+	uint64_t kept = 0;
+	for (uint64_t i = 0; i < count; i++)
+		if (entries[i].key.type != FLOW_NULL)
+			entries[kept++] = entries[i];
+	return (int64_t)kept;
 }
 
 struct flow_field_index {

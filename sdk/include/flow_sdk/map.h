@@ -21,6 +21,9 @@ extern "C" {
  * compared, many are sorted (pointers in `memory`). Keys are strings. */
 int64_t flow_same_key(const flow_map_entry *entries, uint64_t count, flow_builder *memory);
 
+/* Of equal keys the last value stays, at the place of the first. Returns how many entries are left, or FLOW_NO_KEY_MEMORY. */
+int64_t flow_keep_last_keys(flow_map_entry *entries, uint64_t count, flow_builder *memory);
+
 /* The fields of a record by their names, for every record. The schema must outlive it. */
 typedef struct flow_field_index flow_field_index;
 
