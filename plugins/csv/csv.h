@@ -122,8 +122,8 @@ typedef struct csv_line {
 
 int csv_line_cut(const csv_format *format, flow_slice data, int final, csv_line *line);
 void csv_line_release(csv_line *line);
-/* Do lines end in carriage returns alone? Looks at the first record: there is no line feed in it, and outside of quotes a carriage
- * return with something behind it. */
+/* Do lines end in carriage returns alone? There is no line feed in data, and outside of quotes a carriage return with something
+ * behind it. */
 int csv_ends_in_returns(const csv_format *format, flow_slice data);
 #define CSV_RETURNS                                                                                                    \
 	"%s: lines end in carriage returns alone (as old Macs write); turn them into line feeds: tr '\\r' '\\n'"

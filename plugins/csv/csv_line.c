@@ -136,7 +136,7 @@ csv_ends_in_returns(const csv_format *format, flow_slice data)
 		char c = data.data[i];
 		if (c == format->quote)
 			quoted = !quoted;
-		if (c == '\n' && !quoted)
+		if (c == '\n')
 			return 0;
 		found |= c == '\r' && !quoted && i + 1 < data.size && data.data[i + 1] != '\n';
 	}

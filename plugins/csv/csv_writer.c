@@ -102,6 +102,17 @@ csv_encoder_close(flow_encoder *e)
 	host->release(e);
 }
 
+/* Would a reader take this, at the start of a line, for a comment or a byte order mark? */
+static int
+looks_special(const csv_format *f, const char *text, uint64_t size)
+{
+	if (size != 0 && f->comment != 0 && text[0] == f->comment)
+		return 1;
+	return size >= 2 && (unsigned char)text[0] >= 0xEF &&
+		   (memcmp(text, "\xFF\xFE", 2) == 0 || memcmp(text, "\xFE\xFF", 2) == 0 ||
+			(size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0));
+}
+
 static int
 needs_quotes(const struct flow_encoder *e, const char *text, uint64_t size, int first)
 {
@@ -113,9 +124,7 @@ needs_quotes(const struct flow_encoder *e, const char *text, uint64_t size, int 
 		return 1;
 	if (first && size == 0 && e->schema->field_count == 1)
 		return 1; /* an empty line would be none */
-	if (first && size != 0 && f->comment != 0 && text[0] == f->comment)
-		return 1;
-	return first && size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0;
+	return first && looks_special(f, text, size);
 }
 
 static char *
@@ -139,7 +148,7 @@ put_escaped(const struct flow_encoder *e, const char *text, uint64_t size, char 
 {
 	char *start = to;
 	for (uint64_t i = 0; i < size; i++) {
-		if (e->special[(unsigned char)text[i]] != 0)
+		if (e->special[(unsigned char)text[i]] != 0 || (i == 0 && looks_special(e->format, text, size)))
 			*to++ = e->format->escape;
 		*to++ = text[i];
 	}

@@ -6,6 +6,7 @@
 
 struct builder {
 	const flow_host *host;
+	const json_format *format;
 	json_node *first; /* the newest */
 	int failed;
 };
@@ -36,10 +37,25 @@ json_node_find(const json_node *node, const char *name, uint32_t size)
 
 static const json_node *make_node(struct builder *b, const flow_schema *schema);
 
+/* The field that takes the keys that are not declared: of the document itself, and its last one. */
+static void
+find_extra(const struct builder *b, json_node *node)
+{
+	const flow_schema *schema = node->schema;
+	node->extra_field = JSON_NO_FIELD;
+	node->key_count = schema->field_count;
+	if (b->format->extra != JSON_EXTRA_KEEP || node->next != NULL || schema->field_count == 0)
+		return;
+	const flow_field *last = schema->fields[schema->field_count - 1];
+	if (last->schema->kind == FLOW_KIND_MAP && flow_slice_equal(last->name, b->format->extra_field))
+		node->extra_field = --node->key_count;
+}
+
 static void
 make_fields(struct builder *b, json_node *node)
 {
 	const flow_schema *schema = node->schema;
+	find_extra(b, node);
 	uint32_t slots = 4;
 	while (slots < schema->field_count * 2 + 1)
 		slots *= 2;
@@ -63,13 +79,12 @@ make_fields(struct builder *b, json_node *node)
 		field->name = text;
 		field->size = (uint32_t)from->name.size;
 		field->default_value = from->default_value;
-		field->required = from->default_value == NULL && !flow_schema_nullable(from->schema) &&
-						  from->schema->kind != FLOW_KIND_ANY && from->schema->kind != FLOW_KIND_NULL;
 		field->node = make_node(b, from->schema);
 		uint32_t at = name_hash(text, field->size) & node->slot_mask;
 		while (node->slots[at] != 0)
 			at = (at + 1) & node->slot_mask;
-		node->slots[at] = i + 1;
+		if (i != node->extra_field)
+			node->slots[at] = i + 1;
 		text += from->name.size + 8; /* json_node_find */
 		int high = 0;
 		field->key = text;
@@ -96,6 +111,31 @@ make_branches(struct builder *b, json_node *node)
 		node->branches[i] = make_node(b, node->schema->branches[i]);
 }
 
+/* Avro's JSON encoding of a union, or of a type that may be null. */
+static void
+make_wrapped(struct builder *b, json_node *node)
+{
+	const flow_schemas *schemas = (const flow_schemas *)b->host->get_service(FLOW_SERVICE_SCHEMAS);
+	const flow_schema *schema = node->schema;
+	uint32_t count = schema->kind == FLOW_KIND_UNION ? schema->branch_count : 1;
+	node->wrapped = 1;
+	node->branches = (const json_node **)flow_new(b->host, (count + 1) * sizeof(*node->branches));
+	flow_slice *names = (flow_slice *)flow_new(b->host, (count + 1) * sizeof(*names));
+	node->branch_names = names;
+	if (count == 1 && schema->kind != FLOW_KIND_UNION)
+		node->owned = schemas->with_nullable(schema, 0);
+	if (node->branches == NULL || names == NULL || (schema->kind != FLOW_KIND_UNION && node->owned == NULL)) {
+		b->failed = 1;
+		return;
+	}
+	node->branch_count = count;
+	for (uint32_t i = 0; i < count; i++) {
+		const flow_schema *branch = schema->kind == FLOW_KIND_UNION ? schema->branches[i] : node->owned;
+		names[i] = json_avro_branch(branch);
+		node->branches[i] = make_node(b, branch);
+	}
+}
+
 static const json_node *
 make_node(struct builder *b, const flow_schema *schema)
 {
@@ -112,7 +152,12 @@ make_node(struct builder *b, const flow_schema *schema)
 	node->schema = schema;
 	node->kind = schema->kind;
 	node->nullable = flow_schema_nullable(schema) || schema->kind == FLOW_KIND_ANY || schema->kind == FLOW_KIND_NULL;
-	if (schema->kind == FLOW_KIND_RECORD)
+	node->avro = b->format->avro != 0;
+	node->extra_field = JSON_NO_FIELD;
+	if (node->avro && schema->kind != FLOW_KIND_NULL &&
+		(flow_schema_nullable(schema) || schema->kind == FLOW_KIND_UNION))
+		make_wrapped(b, node);
+	else if (schema->kind == FLOW_KIND_RECORD)
 		make_fields(b, node);
 	else if (schema->kind == FLOW_KIND_UNION)
 		make_branches(b, node);
@@ -126,20 +171,23 @@ make_node(struct builder *b, const flow_schema *schema)
 static void
 release_all(const flow_host *host, json_node *first)
 {
+	const flow_schemas *schemas = (const flow_schemas *)host->get_service(FLOW_SERVICE_SCHEMAS);
 	for (json_node *node = first, *next; node != NULL; node = next) {
 		next = node->next;
 		host->release(node->fields);
 		host->release(node->slots);
 		host->release(node->branches);
+		host->release((void *)(uintptr_t)node->branch_names);
+		schemas->release(node->owned);
 		host->release(node);
 	}
 }
 
 /* The list of nodes hangs on the root, which is made first and is therefore its last. */
 const json_node *
-json_node_create(const flow_host *host, const flow_schema *schema)
+json_node_create(const flow_host *host, const flow_schema *schema, const json_format *format)
 {
-	struct builder b = { .host = host };
+	struct builder b = { .host = host, .format = format };
 	json_node *root = (json_node *)(uintptr_t)make_node(&b, schema);
 	if (b.failed) {
 		release_all(host, b.first);
@@ -160,4 +208,13 @@ void
 json_node_release(const flow_host *host, const json_node *root)
 {
 	release_all(host, (json_node *)(uintptr_t)root);
+}
+
+int
+json_node_has(const json_node *root, uint8_t kind)
+{
+	for (const json_node *node = root; node != NULL; node = node->next)
+		if (node->kind == kind)
+			return 1;
+	return 0;
 }

@@ -18,6 +18,7 @@
 #define LIST 0
 #define MAP 1
 #define RECORD 2
+#define WRAP 3 /* {"branch": value} */
 
 struct frame {
 	const json_node *node;       /* NULL: only checked */
@@ -26,7 +27,8 @@ struct frame {
 	flow_value *cells;           /* record */
 	uint64_t base;               /* list: its first in `values`; else in `entries` */
 	uint64_t slot;               /* map: entry under way */
-	uint64_t items;              /* list: the index of the one under way */
+	uint64_t items;              /* list: the index of the one under way; wrap: keys */
+	flow_value wrapped;
 	uint32_t key_size;
 	int32_t field;       /* record: under way; -1: not declared */
 	uint32_t next_field; /* record: the one that is likely next */
@@ -255,6 +257,19 @@ parse_number_value(json_parser *p, const json_node *node, const char *at, flow_v
 	return behind;
 }
 
+/* Null where the type does not allow it: the field's default, if that is wanted and there is one. */
+static int
+null_as_default(const json_parser *p, flow_value *value)
+{
+	if (!p->format->null_is_default || p->depth == 0)
+		return 0;
+	const struct frame *f = &p->frames[p->depth - 1];
+	const flow_value *found = f->kind == RECORD && f->field >= 0 ? f->node->fields[f->field].default_value : NULL;
+	if (found != NULL)
+		*value = *found;
+	return found != NULL;
+}
+
 static const char *
 parse_word(json_parser *p, const json_node *node, const char *at, flow_value *value)
 {
@@ -262,7 +277,8 @@ parse_word(json_parser *p, const json_node *node, const char *at, flow_value *va
 	uint64_t size = 4;
 	if (memcmp(at, "null", 4) == 0) {
 		*value = flow_null();
-		status = node == NULL || node->nullable ? FLOW_OK : FLOW_E_TYPE;
+		if (node != NULL && !node->nullable && !null_as_default(p, value))
+			status = FLOW_E_TYPE;
 	} else if (memcmp(at, "true", 4) == 0) {
 		status = node == NULL ? FLOW_OK : json_take_bool(node, 1, value);
 	} else if (memcmp(at, "false", 5) == 0) {
@@ -274,6 +290,18 @@ parse_word(json_parser *p, const json_node *node, const char *at, flow_value *va
 	if (at + size > p->end)
 		return syntax(p, p->end, "a value");
 	return status == FLOW_OK ? at + size : misfit(p, at, node, status, "the value", flow_slice_make(at, size));
+}
+
+/* In place of a union's object: null, if it may be. */
+static const char *
+parse_bare(json_parser *p, const json_node *node, const char *at, flow_value *value)
+{
+	if (*at == 'n' && node->nullable)
+		return parse_word(p, node, at, value);
+	snprintf(p->reason, sizeof(p->reason), "%s{\"%.*s\": ...} is expected (encoding = \"avro\")",
+			 node->nullable ? "null or " : "",
+			 (int)(node->branch_names[0].size > 100 ? 100 : node->branch_names[0].size), node->branch_names[0].data);
+	return fault_at(p, at, FLOW_E_TYPE, p->reason);
 }
 
 static inline const char *
@@ -342,7 +370,7 @@ open_record(json_parser *p, struct frame *f)
 	uint32_t count = f->node->field_count;
 	f->kind = RECORD;
 	f->sparse = p->depth == 1 && p->wanted != NULL;
-	f->left = count;
+	f->left = f->node->key_count;
 	f->next_field = 0;
 	f->cells = flow_builder_cells(p->memory, count);
 	if (f->cells == NULL) {
@@ -360,7 +388,11 @@ open_container(json_parser *p, const json_node *node, const char *at)
 {
 	int object = *at == '{';
 	uint8_t branch = 0;
-	const json_node *found = node == NULL ? NULL : container_node(node, object, &branch);
+	int wrap = node != NULL && node->wrapped;
+	flow_value none;
+	if (wrap && !object)
+		return parse_bare(p, node, at, &none);
+	const json_node *found = node == NULL || wrap ? node : container_node(node, object, &branch);
 	if (node != NULL && found == NULL)
 		return misfit(p, at, node, FLOW_E_TYPE, object ? "an object" : "a list", flow_slice_make(NULL, 0));
 	if (p->depth == p->format->depth_limit) {
@@ -373,9 +405,9 @@ open_container(json_parser *p, const json_node *node, const char *at)
 	f->key = NULL;
 	f->items = 0;
 	f->value_node = found == NULL ? NULL : found->element;
-	f->kind = object ? MAP : LIST;
+	f->kind = wrap ? WRAP : object ? MAP : LIST;
 	f->base = object ? p->entry_count : p->value_count;
-	if (object && found != NULL && found->kind == FLOW_KIND_RECORD && !open_record(p, f))
+	if (object && !wrap && found != NULL && found->kind == FLOW_KIND_RECORD && !open_record(p, f))
 		return NULL;
 	return at + 1;
 }
@@ -422,19 +454,46 @@ take_field(json_parser *p, struct frame *f, int32_t field, const char *at)
 	return 1;
 }
 
+/* The one key of a union's object. */
+static int
+take_branch(json_parser *p, struct frame *f, flow_slice key, const char *at)
+{
+	if (f->items++ != 0)
+		return fault_at(p, at, FLOW_E_DECODE, "a second key where a union has one, its branch") != NULL;
+	for (uint32_t i = 0; i < f->node->branch_count; i++) {
+		if (!flow_slice_equal(f->node->branch_names[i], key))
+			continue;
+		f->branch = f->node->kind == FLOW_KIND_UNION ? (uint8_t)i : 0;
+		f->value_node = f->node->branches[i];
+		return 1;
+	}
+	snprintf(p->reason, sizeof(p->reason), "the union has no branch \"%.*s\"", (int)(key.size > 100 ? 100 : key.size),
+			 key.data);
+	return fault_at(p, at, FLOW_E_TYPE, p->reason) != NULL;
+}
+
+/* Do the document's keys that are not declared go into a field that is read? */
+static int
+keeps_extra(const json_parser *p, const struct frame *f)
+{
+	return p->depth == 1 && f->node->extra_field != JSON_NO_FIELD && (!f->sparse || p->wanted[f->node->extra_field]);
+}
+
 static int
 take_member(json_parser *p, struct frame *f, flow_slice key, const char *at)
 {
 	f->key = key.data;
 	f->key_size = (uint32_t)key.size;
+	if (f->kind == WRAP)
+		return take_branch(p, f, key, at);
 	if (f->kind == MAP)
 		return take_key(p, f, key, at);
 	int32_t field = json_node_find(f->node, key.data, (uint32_t)key.size);
 	if (field >= 0)
 		return take_field(p, f, field, at);
 	f->field = -1;
-	f->value_node = NULL;
-	if (p->format->extra_is_error) {
+	f->value_node = keeps_extra(p, f) ? f->node->fields[f->node->extra_field].node->element : NULL;
+	if (p->format->extra == JSON_EXTRA_ERROR) {
 		fault_at(p, at, FLOW_E_DECODE, "a key that is not declared (extra = \"ignore\" passes over it)");
 		return 0;
 	}
@@ -446,7 +505,7 @@ static inline const char *
 parse_key(json_parser *p, struct frame *f, const char *at)
 {
 	const char *behind = NULL;
-	if (f->kind == RECORD && f->next_field < f->node->field_count) {
+	if (f->kind == RECORD && f->next_field < f->node->key_count) {
 		const json_field *likely = &f->node->fields[f->next_field];
 		if (p->end - at > (int64_t)likely->size + 2 && *at == '"' && at[likely->size + 1] == '"' &&
 			memcmp(at + 1, likely->name, likely->size) == 0) {
@@ -475,8 +534,16 @@ static int
 store(json_parser *p, struct frame *f, const flow_value *value)
 {
 	if (f->kind == RECORD) {
-		if (f->value_node != NULL)
+		if (f->value_node == NULL)
+			return 1;
+		if (__builtin_expect(f->field >= 0, 1))
 			f->cells[f->field] = *value;
+		else
+			p->entries[f->slot].value = *value;
+		return 1;
+	}
+	if (f->kind == WRAP) {
+		f->wrapped = *value;
 		return 1;
 	}
 	if (f->kind == MAP) {
@@ -536,15 +603,11 @@ check_keys(json_parser *p, struct frame *f, const char *at)
 	return 1;
 }
 
+/* The entries since the frame began, as a map. */
 static int
-close_map(json_parser *p, struct frame *f, const char *at, flow_value *value)
+make_map(json_parser *p, const struct frame *f, flow_value *value)
 {
-	if (!check_keys(p, f, at))
-		return 0;
 	uint64_t count = p->entry_count - f->base;
-	p->entry_count = f->base;
-	if (f->node == NULL)
-		return 1;
 	flow_map *map = (flow_map *)flow_builder_alloc(p->memory, sizeof(*map) + count * sizeof(flow_map_entry));
 	if (map == NULL)
 		return no_memory(p) != NULL;
@@ -558,23 +621,36 @@ close_map(json_parser *p, struct frame *f, const char *at, flow_value *value)
 	return 1;
 }
 
+static int
+close_map(json_parser *p, struct frame *f, const char *at, flow_value *value)
+{
+	if (!check_keys(p, f, at) || (f->node != NULL && !make_map(p, f, value)))
+		return 0;
+	p->entry_count = f->base;
+	return 1;
+}
+
 /* Fields that the text does not have. */
 static int
 fill_fields(json_parser *p, struct frame *f, const char *at)
 {
-	for (uint32_t i = 0; i < f->node->field_count; i++) {
+	int policy = p->format->missing;
+	for (uint32_t i = 0; i < f->node->key_count; i++) {
 		flow_value *cell = &f->cells[i];
 		const json_field *field = &f->node->fields[i];
 		if (cell->type != MISSING && cell->type != SEEN)
 			continue;
-		if (cell->type == MISSING && field->default_value != NULL) {
+		if (cell->type == MISSING && field->default_value != NULL && policy == JSON_MISSING_DEFAULT) {
 			*cell = *field->default_value;
 		} else {
 			int wanted = !f->sparse || p->wanted[i];
-			if (cell->type == MISSING && field->required && wanted) {
+			int nullable = field->node->nullable;
+			if (cell->type == MISSING && (policy == JSON_MISSING_ERROR || !nullable) && wanted) {
 				f->key = field->name;
 				f->key_size = field->size;
-				fault_at(p, at, FLOW_E_DECODE, "the field is missing, and its type does not allow null");
+				fault_at(p, at, FLOW_E_DECODE,
+						 policy == JSON_MISSING_ERROR ? "the field is missing"
+													  : "the field is missing, and its type does not allow null");
 				if (p->depth == 1)
 					p->fault->pointer = flow_slice_make(field->name, field->size);
 				return 0;
@@ -590,10 +666,25 @@ close_record(json_parser *p, struct frame *f, const char *at, flow_value *value)
 {
 	if (p->entry_count != f->base && !check_keys(p, f, at))
 		return 0;
+	if (__builtin_expect(f->node->extra_field != JSON_NO_FIELD, 0)) {
+		flow_value *extra = &f->cells[f->node->extra_field];
+		*extra = flow_null();
+		if (keeps_extra(p, f) && !make_map(p, f, extra))
+			return 0;
+	}
 	p->entry_count = f->base;
 	if ((f->left != 0 || f->sparse) && !fill_fields(p, f, at))
 		return 0;
 	*value = flow_record(f->cells, f->node->field_count);
+	return 1;
+}
+
+static int
+close_wrap(json_parser *p, const struct frame *f, const char *at, flow_value *value)
+{
+	if (f->items == 0)
+		return fault_at(p, at, FLOW_E_DECODE, "an object without a key where a union has one, its branch") != NULL;
+	*value = f->wrapped;
 	return 1;
 }
 
@@ -602,9 +693,10 @@ static int
 close_container(json_parser *p, const char *at, flow_value *value)
 {
 	struct frame *f = &p->frames[p->depth - 1];
-	int done = f->kind == LIST  ? close_list(p, f, value)
-			   : f->kind == MAP ? close_map(p, f, at, value)
-								: close_record(p, f, at, value);
+	int done = f->kind == LIST   ? close_list(p, f, value)
+			   : f->kind == WRAP ? close_wrap(p, f, at, value)
+			   : f->kind == MAP  ? close_map(p, f, at, value)
+								 : close_record(p, f, at, value);
 	if (!done)
 		return 0;
 	value->branch = f->branch;
@@ -668,7 +760,8 @@ parse_document(json_parser *p, const json_node *node, const char *at, flow_value
 			if (!close_container(p, at, value))
 				return NULL;
 		} else {
-			at = parse_scalar(p, node, at, value);
+			at = __builtin_expect(node != NULL && node->wrapped, 0) ? parse_bare(p, node, at, value)
+																	: parse_scalar(p, node, at, value);
 			if (at == NULL)
 				return NULL;
 		}

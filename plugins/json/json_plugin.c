@@ -22,8 +22,72 @@ static const flow_option option_schema = {
 	.doc = "The type of the documents as Avro schema JSON, instead of fields.",
 	.example = "{\"type\":\"record\",\"name\":\"r\",\"fields\":[{\"name\":\"id\",\"type\":\"long\"}]}",
 };
+static const char *const framing_choices[] = { "lines\tone document a line",
+											   "array\tone array for a file, its items are the records",
+											   "documents\tone document behind another, over any number of lines",
+											   NULL };
+static const flow_option option_framing = {
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_ENUM,
+	.name = "framing",
+	.default_text = "lines",
+	.choices = framing_choices,
+	.doc = "How records stand in a byte stream. An array of any size is read item by item.",
+};
+static const flow_option option_pretty = {
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_BOOL,
+	.name = "pretty",
+	.default_text = "false",
+	.condition = "framing=array|documents",
+	.doc = "Documents are written over several lines, with two blanks for each level.",
+};
+static const char *const encoding_choices[] = {
+	"plain\tas people write JSON: times as text, bytes as base64, the first branch of a union that fits",
+	"avro\tAvro's JSON encoding: branches by name, bytes as characters up to U+00FF, logical types as the types below "
+	"them",
+	NULL
+};
+static const flow_option option_encoding = {
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_ENUM,
+	.name = "encoding",
+	.default_text = "plain",
+	.choices = encoding_choices,
+	.doc = "How types beyond JSON's stand in it. Reading Avro's encoding needs fields or schema.",
+};
+static const char *const missing_choices[] = { "default\tthe field's default, else null, else the record is an error",
+											   "null\tnull, else the record is an error",
+											   "error\tthe record is an error", NULL };
+static const flow_option option_missing = {
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_ENUM,
+	.name = "missing",
+	.default_text = "default",
+	.choices = missing_choices,
+	.doc = "Declared fields without a key in their object.",
+};
+static const char *const null_choices[] = { "error\tthe record is an error",
+											"default\tthe field's default, else an error", NULL };
+static const flow_option option_nulls = {
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_ENUM,
+	.name = "nulls",
+	.default_text = "error",
+	.choices = null_choices,
+	.doc = "Null in a field whose type does not allow it.",
+};
 static const char *const extra_choices[] = { "ignore\tthey are checked and left out", "error\tthe record is an error",
-											 NULL };
+											 "keep\tthose of the document go into the field extra_field, a map", NULL };
+static const flow_option option_extra_field = {
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_STRING,
+	.name = "extra_field",
+	.default_text = "extra",
+	.condition = "extra=keep",
+	.doc = "The field, behind the declared ones, that holds the keys which are not declared. It is written as such "
+		   "keys again.",
+};
 static const flow_option option_extra = {
 	.struct_size = FLOW_SIZEOF(flow_option),
 	.type = FLOW_OPTION_ENUM,
@@ -80,13 +144,15 @@ static const flow_option option_decimals = {
 	.doc = "How decimals are written. Readers that turn numbers into doubles need strings.",
 };
 
-static const flow_option *const options[] = { &option_fields,     &option_schema,      &option_extra,
-											  &option_duplicates, &option_depth_limit, &option_max_record,
-											  &option_nan,        &option_decimals,    NULL };
+static const flow_option *const options[] = { &option_fields,      &option_schema,      &option_framing,
+											  &option_encoding,    &option_missing,     &option_nulls,
+											  &option_extra,       &option_extra_field, &option_duplicates,
+											  &option_nan,         &option_decimals,    &option_pretty,
+											  &option_depth_limit, &option_max_record,  NULL };
 static const flow_option_set option_set = {
 	.struct_size = FLOW_SIZEOF(flow_option_set),
 	.scope = "",
-	.doc = "One JSON document a line, or a record.",
+	.doc = "JSON documents in lines, in an array, one behind another, or as records.",
 	.options = options,
 };
 static const flow_option_set *const option_sets[] = { &option_set, NULL };
@@ -100,11 +166,52 @@ json_close(flow_serde *serde)
 	const flow_schemas *schemas = (const flow_schemas *)s->host->get_service(FLOW_SERVICE_SCHEMAS);
 	json_node_release(s->host, s->node);
 	schemas->release(s->schema);
+	s->host->release(s->extra_name);
 	s->host->release(s);
 }
 
+/* The declared fields, and one behind them for the keys that are not declared. */
 static flow_status
-read_type(json_serde *s, const flow_options *from, flow_error *error)
+add_extra_field(json_serde *s, flow_error *error)
+{
+	const flow_host *host = s->host;
+	const flow_schemas *schemas = (const flow_schemas *)host->get_service(FLOW_SERVICE_SCHEMAS);
+	const flow_schema *declared = s->schema;
+	if (declared->kind != FLOW_KIND_RECORD || flow_schema_nullable(declared)) {
+		flow_fail(host, error, FLOW_E_CONFIG, "extra = \"keep\" needs declared fields, or a schema that is a record");
+		host->errors->option(error, "extra");
+		return FLOW_E_CONFIG;
+	}
+	const flow_schema *map = schemas->parse_type(flow_slice_of("map<any>"), error);
+	flow_field_spec *specs = (flow_field_spec *)flow_new(host, (declared->field_count + 1) * sizeof(*specs));
+	const flow_field_spec **pointers =
+		(const flow_field_spec **)flow_new(host, (declared->field_count + 1) * sizeof(*pointers));
+	const flow_schema *whole = NULL;
+	if (map != NULL && specs != NULL && pointers != NULL) {
+		for (uint32_t i = 0; i <= declared->field_count; i++) {
+			const flow_field *field = i < declared->field_count ? declared->fields[i] : NULL;
+			specs[i] = (flow_field_spec){ .struct_size = FLOW_SIZEOF(flow_field_spec),
+										  .name = field == NULL ? s->format.extra_field : field->name,
+										  .schema = field == NULL ? map : field->schema,
+										  .default_value = field == NULL ? NULL : field->default_value };
+			pointers[i] = &specs[i];
+		}
+		whole = schemas->make_record(declared->name, pointers, declared->field_count + 1, error);
+	} else if (map != NULL) {
+		flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
+	}
+	schemas->release(map);
+	host->release(specs);
+	host->release(pointers);
+	if (whole == NULL)
+		return FLOW_E_CONFIG;
+	schemas->release(declared);
+	s->schema = whole;
+	return FLOW_OK;
+}
+
+static flow_status
+read_type(json_serde *s, const flow_options *from, uint32_t use, flow_error *error)
 {
 	const flow_schemas *schemas = (const flow_schemas *)s->host->get_service(FLOW_SERVICE_SCHEMAS);
 	const flow_option_value *fields = flow_option_get(from, "fields");
@@ -120,8 +227,19 @@ read_type(json_serde *s, const flow_options *from, flow_error *error)
 		s->schema = schemas->parse_type(flow_slice_of("any"), error);
 	if (s->schema == NULL)
 		return FLOW_E_CONFIG;
-	s->node = json_node_create(s->host, s->schema);
-	return s->node != NULL ? FLOW_OK : flow_fail(s->host, error, FLOW_E_MEMORY, "out of memory");
+	flow_status status =
+		s->format.extra == JSON_EXTRA_KEEP && use != FLOW_SERDE_ENCODES ? add_extra_field(s, error) : FLOW_OK;
+	if (status != FLOW_OK)
+		return status;
+	s->node = json_node_create(s->host, s->schema, &s->format);
+	if (s->node == NULL)
+		return flow_fail(s->host, error, FLOW_E_MEMORY, "out of memory");
+	if (!s->format.avro || use == FLOW_SERDE_ENCODES || !json_node_has(s->node, FLOW_KIND_ANY))
+		return FLOW_OK;
+	flow_fail(s->host, error, FLOW_E_CONFIG,
+			  "reading Avro's JSON encoding needs fields or schema, without the type any (nor extra = \"keep\")");
+	s->host->errors->option(error, "encoding");
+	return FLOW_E_CONFIG;
 }
 
 static int
@@ -131,22 +249,49 @@ chosen(const flow_options *from, const char *option, const char *choice)
 }
 
 static flow_status
+read_format(json_serde *s, const flow_options *from, flow_error *error)
+{
+	json_format *f = &s->format;
+	flow_slice name = flow_option_text(from, "extra_field");
+	f->depth_limit = (uint32_t)flow_option_int(from, "depth_limit", 256);
+	f->max_record = (uint64_t)flow_option_int(from, "max_record", (int64_t)16 << 20);
+	f->framing = chosen(from, "framing", "array")       ? JSON_ARRAY
+				 : chosen(from, "framing", "documents") ? JSON_DOCUMENTS
+														: JSON_LINES;
+	f->avro = chosen(from, "encoding", "avro");
+	f->pretty = flow_option_bool(from, "pretty", 0);
+	f->last_duplicate = chosen(from, "duplicates", "last");
+	f->extra = chosen(from, "extra", "error")  ? JSON_EXTRA_ERROR
+			   : chosen(from, "extra", "keep") ? JSON_EXTRA_KEEP
+											   : JSON_EXTRA_IGNORE;
+	f->missing = chosen(from, "missing", "error")  ? JSON_MISSING_ERROR
+				 : chosen(from, "missing", "null") ? JSON_MISSING_NULL
+												   : JSON_MISSING_DEFAULT;
+	f->null_is_default = chosen(from, "nulls", "default");
+	f->decimals_as_string = chosen(from, "decimals", "string");
+	f->nan = chosen(from, "nan", "string") ? JSON_NAN_STRING
+			 : chosen(from, "nan", "null") ? JSON_NAN_NULL
+										   : JSON_NAN_ERROR;
+	if (name.size == 0)
+		return FLOW_OK;
+	s->extra_name = (char *)flow_new(s->host, name.size);
+	if (s->extra_name == NULL)
+		return flow_fail(s->host, error, FLOW_E_MEMORY, "out of memory");
+	memcpy(s->extra_name, name.data, name.size);
+	f->extra_field = flow_slice_make(s->extra_name, name.size);
+	return FLOW_OK;
+}
+
+static flow_status
 json_open(const flow_host *host, const flow_options *from, uint32_t use, flow_serde **serde, flow_error *error)
 {
-	(void)use;
 	json_serde *s = (json_serde *)flow_new(host, sizeof(*s));
 	if (s == NULL)
 		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
 	s->host = host;
-	s->format.depth_limit = (uint32_t)flow_option_int(from, "depth_limit", 256);
-	s->format.max_record = (uint64_t)flow_option_int(from, "max_record", (int64_t)16 << 20);
-	s->format.last_duplicate = chosen(from, "duplicates", "last");
-	s->format.extra_is_error = chosen(from, "extra", "error");
-	s->format.decimals_as_string = chosen(from, "decimals", "string");
-	s->format.nan = chosen(from, "nan", "string") ? JSON_NAN_STRING
-					: chosen(from, "nan", "null") ? JSON_NAN_NULL
-												  : JSON_NAN_ERROR;
-	flow_status status = read_type(s, from, error);
+	flow_status status = read_format(s, from, error);
+	if (status == FLOW_OK)
+		status = read_type(s, from, use, error);
 	if (status != FLOW_OK) {
 		json_close((flow_serde *)s);
 		return status;
@@ -181,7 +326,9 @@ static const flow_serde_ops ops = {
 	.restore = json_restore,
 	.decoder_close = json_decoder_close,
 	.encoder_open = json_encoder_open,
+	.begin = json_begin,
 	.encode = json_encode,
+	.end = json_end,
 	.encoder_close = json_encoder_close,
 };
 
@@ -192,8 +339,9 @@ static const flow_component component = {
 	.kind = FLOW_SERDE,
 	.flags = FLOW_SERDE_STREAM | FLOW_SERDE_RECORD,
 	.id = "json",
-	.doc = "JSON as RFC 8259 says, one document a line or a record. Numbers keep their digits; the same key twice is "
-		   "an error.",
+	.doc = "JSON as RFC 8259 says, in lines, arrays or records, or as Avro encodes it. Numbers keep their digits; the "
+		   "same key "
+		   "twice is an error.",
 	.option_sets = option_sets,
 	.ops = &ops,
 	.served = served,

@@ -67,7 +67,7 @@ take_int64(const json_node *node, const json_number *number, flow_builder *memor
 		if (status != FLOW_OK)
 			return status;
 	}
-	if (node->kind == FLOW_KIND_INT32 && (result < INT32_MIN || result > INT32_MAX))
+	if ((node->kind == FLOW_KIND_INT32 || node->kind == FLOW_KIND_DATE) && (result < INT32_MIN || result > INT32_MAX))
 		return FLOW_E_RANGE;
 	*value = flow_int64(result);
 	return FLOW_OK;
@@ -149,6 +149,26 @@ take_any(const json_number *number, flow_builder *memory, flow_value *value)
 		return status;                                                                                                 \
 	} while (0)
 
+/* Avro's JSON encoding: days, or the units of the type. */
+static flow_status
+take_avro_time(const json_node *node, const json_number *number, flow_builder *memory, flow_value *value)
+{
+	flow_value integer;
+	if (!node->avro)
+		return FLOW_E_TYPE;
+	flow_status status = take_int64(node, number, memory, &integer);
+	if (status != FLOW_OK)
+		return status;
+	if (node->kind == FLOW_KIND_TIMESTAMP) {
+		*value = flow_timestamp(integer.as.int64, node->schema->unit,
+								(node->schema->flags & FLOW_SCHEMA_ZONED) != 0 ? FLOW_ZONED : 0);
+		return FLOW_OK;
+	}
+	*value = flow_cell(node->kind == FLOW_KIND_DATE ? FLOW_DATE : FLOW_TIME, integer.as.int64);
+	value->unit = node->kind == FLOW_KIND_DATE ? 0 : node->schema->unit;
+	return FLOW_OK;
+}
+
 flow_status
 json_take_number(const json_node *node, const json_number *number, flow_builder *memory, flow_value *value)
 {
@@ -159,11 +179,17 @@ json_take_number(const json_node *node, const json_number *number, flow_builder 
 	case FLOW_KIND_INT64:
 		return take_int64(node, number, memory, value);
 	case FLOW_KIND_UINT64:
-		return take_uint64(number, memory, value);
+		return node->avro ? FLOW_E_TYPE : take_uint64(number, memory, value);
+	case FLOW_KIND_DATE:
+	case FLOW_KIND_TIME:
+	case FLOW_KIND_TIMESTAMP:
+		return take_avro_time(node, number, memory, value);
 	case FLOW_KIND_FLOAT32:
 	case FLOW_KIND_FLOAT64:
 		return take_float(node, number, value);
 	case FLOW_KIND_DECIMAL: {
+		if (node->avro)
+			return FLOW_E_TYPE;
 		flow_status status = take_decimal(number, memory, value);
 		return status == FLOW_OK ? flow_fit_decimal(node->schema, memory, value) : status;
 	}
@@ -207,6 +233,11 @@ take_bytes(const json_node *node, flow_slice text, flow_builder *memory, flow_va
 flow_status
 json_take_string(const json_node *node, flow_slice text, flow_builder *memory, flow_value *value)
 {
+	if (node->avro) {
+		flow_status status = json_avro_string(node, text, memory, value);
+		if (status != FLOW_AGAIN)
+			return status;
+	}
 	switch (node->kind) {
 	case FLOW_KIND_ANY:
 	case FLOW_KIND_STRING: /* the parser has checked the UTF-8 */

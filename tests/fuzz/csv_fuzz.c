@@ -16,6 +16,14 @@ static const serde_variant variants[] = {
 	VARIANT(1, "header=false", "fields.a=bytes", "escape=\"\\\\\"", "quote=\"'\""),
 	VARIANT(0, "header=false", "fields.a=string", "fields.b=uuid", "fields.c=\"enum(a,b)\"", "max_record=16"),
 	VARIANT(0, "header=true", "max_record=16", "null_token=\"\"", "escape=\"\\\\\""),
+	VARIANT(1, "infer=exact"),
+	VARIANT(1, "infer=float", "decimal_mark=\",\"", "thousands=.", "delimiter=\";\"", "null_token=NA", "comment=\"#\""),
+	VARIANT(1, "header=false", "fields.a=decimal?", "fields.b=float64?", "fields.c=int32?", "decimal_mark=\",\"",
+			"thousands=\" \"", "null_token=\"\"", "delimiter=\"|\""),
+	VARIANT(1, "header=false", "fields.a=string?", "fields.b=string?", "quote=\"\"", "escape=\"\\\\\"",
+			"null_token=\"\\\\N\"", "delimiter=\"\\t\""),
+	VARIANT(1, "fields.a=int64?", "fields.b=string?", "extra=ignore", "missing=null", "short_rows=null",
+			"long_rows=ignore", "null_token=\"\"", "rename.a=A"),
 };
 
 int

@@ -1,4 +1,4 @@
-/* The json serde: any bytes as lines, without types and with many, the last of equal keys, and small limits. */
+/* The json serde: any bytes as lines, arrays and documents, without types and with many, in Avro's encoding, the last of equal keys, and small limits. */
 #include "fuzz/serde_fuzz.h"
 
 const flow_plugin *FLOW_PLUGIN_ENTRY(uint32_t host_abi);
@@ -17,6 +17,17 @@ static const serde_variant variants[] = {
 	VARIANT(0, "depth_limit=3", "max_record=16"),
 	VARIANT(1, "schema=\"[\\\"null\\\",\\\"long\\\",\\\"string\\\",{\\\"type\\\":\\\"array\\\",\\\"items\\\":"
 			   "\\\"double\\\"}]\""),
+	VARIANT(1, "framing=array"),
+	VARIANT(1, "framing=documents", "pretty=true", "duplicates=last"),
+	VARIANT(0, "framing=array", "max_record=16", "depth_limit=4"),
+	VARIANT(0, "framing=documents", "max_record=16"),
+	VARIANT(1, "fields.a=int64", "fields.b=\"record(x:int64?)?\"", "extra=keep", "nulls=default"),
+	VARIANT(1, "missing=error", "fields.a=int64?", "fields.b=string?"),
+	VARIANT(1, "encoding=avro", "nan=string", "fields.a=int64?", "fields.b=bytes?", "fields.c=decimal(9,2)?",
+			"fields.d=timestamp?", "fields.e=list<uuid?>?"),
+	VARIANT(1, "encoding=avro", "nan=string", "framing=array",
+			"schema=\"[\\\"null\\\",\\\"long\\\",\\\"string\\\",\\\"bytes\\\",{\\\"type\\\":\\\"map\\\",\\\"values\\\":"
+			"\\\"double\\\"}]\""),
 };
 
 int

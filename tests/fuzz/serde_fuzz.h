@@ -134,6 +134,8 @@ serde_fuzz_pass(serde_trial *t, flow_slice bytes, uint64_t step)
 	if (!t->records && FLOW_CAN(t->ops, begin))
 		t->ops->begin(encoder, out, NULL);
 	serde_fuzz_decode(t, bytes, step, encoder, out);
+	if (!t->records && FLOW_CAN(t->ops, end))
+		t->ops->end(encoder, out, NULL);
 	t->ops->encoder_close(encoder);
 	return out;
 }

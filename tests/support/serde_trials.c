@@ -331,12 +331,11 @@ check_same(const flow_batch *batch, const fixture_rows *rows)
 				fail_msg("row %u came back as something else", at);
 }
 
-void
-trial_round_trip(fixture_serde *serde, const flow_schema *schema, uint32_t count, uint64_t seed)
+static void
+check_records(fixture_serde *serde, const flow_batch *batch)
 {
-	static const uint64_t windows[] = { 0, 1000, 70001 };
 	fixture *f = serde->fixture;
-	flow_batch *batch = trial_rows(f, schema, count, seed);
+	uint32_t count = batch->row_count;
 	fixture_bytes *bytes = fixture_encode(serde, batch, 1);
 	flow_slice *records = arena_allocate(f->arena, count * sizeof(*records));
 	for (uint32_t i = 0; i < count; i++) {
@@ -345,9 +344,21 @@ trial_round_trip(fixture_serde *serde, const flow_schema *schema, uint32_t count
 		records[i] = flow_slice_make(bytes->data + from, bytes->ends[i] - from);
 	}
 	check_same(batch, fixture_decode_records(serde, records, count));
+}
+
+void
+trial_round_trip(fixture_serde *serde, const flow_schema *schema, uint32_t count, uint64_t seed)
+{
+	static const uint64_t windows[] = { 0, 1000, 70001 };
+	fixture *f = serde->fixture;
+	flow_batch *batch = trial_rows(f, schema, count, seed);
+	if ((serde->flags & FLOW_SERDE_RECORD) != 0)
+		check_records(serde, batch);
 	if ((serde->flags & FLOW_SERDE_STREAM) == 0)
 		return;
-	bytes = fixture_encode(serde, batch, 0);
+	fixture_bytes *bytes = fixture_encode(serde, batch, 0);
+	for (uint32_t i = 0; i < count; i++)
+		assert_int_equal(bytes->statuses[i], FLOW_OK);
 	for (size_t i = 0; i < FLOW_COUNT(windows); i++) {
 		fixture_decoding how = { .window_bytes = windows[i], .restore_each = i == 2 };
 		check_same(batch, fixture_decode_with(serde, bytes->data, bytes->size, &how));
@@ -419,6 +430,8 @@ write_rows(struct trial *t)
 		status = t->ops->begin(encoder, t->buffer, &t->f->error);
 	if (status == FLOW_OK)
 		status = t->ops->encode(encoder, t->batch, 0, t->buffer, t->as_records ? ends : NULL, rows, &t->f->error);
+	if (status == FLOW_OK && !t->as_records && FLOW_CAN(t->ops, end))
+		status = t->ops->end(encoder, t->buffer, &t->f->error);
 	t->ops->encoder_close(encoder);
 	return status == FLOW_OK ? rows[0] : status;
 }

@@ -45,6 +45,8 @@ null_and_texts_that_look_like_it_stay_apart(void **state)
 	check_written(OPTIONS("null_token=\"-1\""), "record(a:int64?)", "{\"a\":null}\n{\"a\":-1}\n{\"a\":1}\n",
 				  "a\n-1\n\"-1\"\n1\n");
 	check_written(OPTIONS("header=false"), "record(a:string)", "{\"a\":\"\"}\n", "\"\"\n");
+	check_written(NULL, "record(a:string,b:string)", "{\"a\":\"\\ufeffx\",\"b\":\"\\ufeffy\"}\n",
+				  "a,b\n\"\xEF\xBB\xBFx\",\xEF\xBB\xBFy\n");
 	check_written(OPTIONS("comment=\"#\""), "record(a:string,b:string)", "{\"a\":\"#x\",\"b\":\"#y\"}\n",
 				  "a,b\n\"#x\",#y\n");
 }
