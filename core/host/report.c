@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flow_sdk/text.h"
 #include "host/progress.h"
 
 #define RESULT_LINES 3
@@ -98,13 +99,26 @@ print_operator(const operator_status *status, FILE *to)
 	fprintf(to, "\n");
 }
 
+/* The line that fgets read into a buffer that was filled with ones: no control characters, no bytes of 0, and UTF-8 but for a character
+ * that the buffer's end cut. */
 static int
 is_text(const char *line)
 {
-	for (; *line != '\0'; line++)
-		if ((unsigned char)*line < 0x20 && *line != '\t' && *line != '\n' && *line != '\r')
+	size_t size = RESULT_LINE_SIZE - 1;
+	while (size > 0 && line[size] != '\0')
+		size--;
+	for (size_t i = 0; i < size; i++)
+		if ((unsigned char)line[i] < 0x20 && line[i] != '\t' && line[i] != '\n' && line[i] != '\r')
 			return 0;
-	return 1;
+	uint64_t good = flow_utf8_check(line, size);
+	return good == size || (size == RESULT_LINE_SIZE - 1 && size - good < 4);
+}
+
+static int
+read_text(char *line, FILE *file)
+{
+	memset(line, 1, RESULT_LINE_SIZE);
+	return fgets(line, RESULT_LINE_SIZE, file) != NULL && is_text(line);
 }
 
 /* Any output with an option `path` that is a readable file now. */
@@ -120,7 +134,7 @@ print_result(const plan_stream *stream, FILE *to)
 		return;
 	fprintf(to, "\nResult %s: %s\n", stream->id, path.data);
 	char line[RESULT_LINE_SIZE];
-	for (int i = 0; i < RESULT_LINES && fgets(line, sizeof(line), file) != NULL && is_text(line); i++) {
+	for (int i = 0; i < RESULT_LINES && read_text(line, file); i++) {
 		int cut = strchr(line, '\n') == NULL;
 		line[strcspn(line, "\r\n")] = '\0';
 		fprintf(to, "  %s%s\n", line, cut && !feof(file) ? "..." : "");

@@ -240,6 +240,8 @@ static const flow_serde_ops regex_ops = {
 	READING,
 };
 
+static const char *const served_by_logfmt[] = { "logfmt", NULL };
+
 static const flow_component logfmt_component = {
 	.struct_size = FLOW_SIZEOF(flow_component),
 	.kind = FLOW_SERDE,
@@ -248,6 +250,7 @@ static const flow_component logfmt_component = {
 	.doc = "Lines of key=value pairs, as logs have them.",
 	.option_sets = logfmt_sets,
 	.ops = &logfmt_ops,
+	.served = served_by_logfmt,
 };
 static const flow_component regex_component = {
 	.struct_size = FLOW_SIZEOF(flow_component),
