@@ -26,6 +26,7 @@ struct kafka_slot {
 	flow_writer *writer;
 	atomic_uint pending; /* records without a report, and one while write is still at it */
 	uint32_t next;       /* of the free ones */
+	uint64_t first;      /* rows of the writer in front of it */
 };
 
 /* A record that was refused: where it stands, and why. */
@@ -94,11 +95,10 @@ struct flow_writer {
 	rd_kafka_topic_conf_t *topic_conf;
 	rd_kafka_topic_t *topic;
 	uint32_t generation; /* of the client that `topic` is of */
-	int with_partitions; /* round robin */
 	struct kafka_limits limits;
 	rd_kafka_message_t *messages; /* room for produce_batch */
-	atomic_uint round;            /* partitions by turns */
 	/* Under the producer's lock. */
+	uint64_t rows;        /* that were given to it */
 	uint32_t outstanding; /* slots */
 	int prepared;         /* nothing may be written until the transaction has ended */
 	int waiting;          /* said AGAIN */
@@ -132,6 +132,8 @@ void kafka_producer_purge(struct kafka_producer *producer);
 /* A slot with `records` + 1 pending; KAFKA_NO_SLOT: none is free. Under the lock. */
 uint32_t kafka_slot_take(struct kafka_producer *producer, flow_writer *writer, const flow_batch *batch,
 						 uint32_t records);
+/* Which record of its writer the one with this opaque is. */
+uint64_t kafka_slot_turn(const struct kafka_producer *producer, const void *opaque);
 /* `count` of its records are done, or were not sent at all. */
 void kafka_slot_done(struct kafka_producer *producer, uint32_t slot, uint32_t count);
 

@@ -1,22 +1,22 @@
 /* The partition of a record: as Java's clients choose it, as librdkafka does, or by turns. */
 #include "kafka_output.h"
 
-/* [any] thread that produces. Partitions without a leader are passed over. */
+/* [any] thread of the client. It may be called several times for a record, so the turn is the record's own. Partitions without a
+ * leader are passed over. */
 static int32_t
 by_turns(const rd_kafka_topic_t *topic, const void *key, size_t key_size, int32_t count, void *topic_opaque,
 		 void *record_opaque)
 {
-	flow_writer *writer = topic_opaque;
+	const flow_writer *writer = topic_opaque;
 	(void)key;
 	(void)key_size;
-	(void)record_opaque;
-	int32_t partition = 0;
-	for (int32_t tries = 0; tries < count; tries++) {
-		partition = (int32_t)(atomic_fetch_add(&writer->round, 1) % (uint32_t)count);
+	uint64_t turn = kafka_slot_turn(writer->producer, record_opaque);
+	for (int32_t i = 0; i < count; i++) {
+		int32_t partition = (int32_t)((turn + (uint64_t)i) % (uint64_t)count);
 		if (rd_kafka_topic_partition_available(topic, partition))
-			break;
+			return partition;
 	}
-	return partition;
+	return (int32_t)(turn % (uint64_t)count);
 }
 
 flow_status

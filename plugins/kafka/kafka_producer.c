@@ -47,8 +47,16 @@ kafka_slot_take(struct kafka_producer *producer, flow_writer *writer, const flow
 	slot->batch = producer->batches->retain(batch);
 	slot->writer = writer;
 	atomic_store(&slot->pending, records + 1);
+	slot->first = writer->rows;
+	writer->rows += batch->row_count;
 	writer->outstanding++;
 	return index;
+}
+
+uint64_t
+kafka_slot_turn(const struct kafka_producer *producer, const void *opaque)
+{
+	return slot_at(producer, (uint32_t)((uintptr_t)opaque >> 32))->first + (uint32_t)(uintptr_t)opaque;
 }
 
 void

@@ -1,5 +1,7 @@
 """Records to topics: made when asked for, refused with a reason, visible once and together with files and state."""
+import signal
 import subprocess
+import time
 
 import live
 
@@ -83,6 +85,96 @@ class Sink(live.Test):
                 live.until(lambda: len(self.kafka.values(self.topic("out"))) > count, "records of the second")
                 second.signal()
                 self.assertEqual(second.wait().code, 0)
+
+    def test_given_a_process_that_stood_still_for_too_long_when_it_goes_on_then_output_and_state_agree(self):
+        self.kafka.create(self.topic("out"))
+        self.made(count=4000, input="rate = 1000;", system='transaction_timeout = "2s";')
+        with self.flowd.start("run", "job.conf") as job:
+            live.until(lambda: self.kafka.values(self.topic("out")), "the first records")
+            job.signal(signal.SIGSTOP)
+            live.until(lambda: self.transaction_is_over(), "the end of the transaction")
+            job.signal(signal.SIGCONT)
+            ended = job.wait()
+        self.assertEqual(ended.code, 0, str(ended))
+        self.assertEqual(self.sorted_ids(self.topic("out")), list(range(4000)))
+        self.assertIn("going back to epoch", ended.err)
+
+    def transaction_is_over(self):
+        """The broker has ended what was open: everything in the log is settled, though the process stands still."""
+        time.sleep(2.5)
+        return all(p["stable"] == p["high"] for p in self.kafka.describe(self.topic("out")))
+
+
+class Passing(live.Test):
+    """From topic to topic, nothing decoded."""
+
+    JOB = """application: {
+      name = "$job";  checkpoint_interval = "200ms";  %(job)s
+      systems: { kafka: { type = "kafka"; bootstrap_servers = "$SERVERS"; };  files: { type = "file"; }; };
+      inputs:  { in: { system = "kafka"; physical_name = "$in"; serde: { key = "bytes"; value = "bytes"; }; bounded = true; }; };
+      outputs: { out: { system = "kafka"; physical_name = "$out"; serde: { key = "bytes"; value = "bytes"; }; %(output)s };
+                 dead: { system = "kafka"; physical_name = "$dead"; serde = "json"; create = true; }; };
+      flow: ( { from = "in"; to = "out"; } );
+    };
+    """
+
+    def passed(self, records, partitions=1, output="", job="", code=0, **configs):
+        self.topics.clear()
+        for name in ("job", "in", "out", "dead"):
+            self.topic(name)
+        self.kafka.create(self.topic("in"))
+        self.kafka.create(self.topic("out"), partitions, **configs)
+        self.kafka.produce(self.topic("in"), records)
+        text = self.JOB if "dead_letters" in job else self.JOB.replace('dead: { system = "kafka"; physical_name = "$dead"; serde = "json"; create = true; };', "")
+        self.job(text % {"output": output, "job": job})
+        self.ended = self.flowd("run", "job.conf", expect=code)
+        return self.kafka.consume(self.kafka.settled(self.topic("out")))
+
+    def test_given_records_of_all_shapes_when_they_pass_then_each_is_what_it_was(self):
+        records = [{"key": "a", "value": "1", "timestamp": 1700000000000, "headers": [["h", "1"], ["h", None], ["h", ""]]},
+                   {"key": "a", "value": None, "timestamp": 1700000000001, "headers": []},
+                   {"key": None, "value": "", "timestamp": 1700000000002, "headers": []},
+                   {"key": "", "value": None, "timestamp": 1700000000003, "headers": [["only", "x"]]},
+                   {"key_hex": "ff00", "value_hex": "00fe", "timestamp": 1700000000004, "headers": []}]
+        for delivery in ("best", "at_least_once"):
+            read = self.passed(records, output=f'delivery = "{delivery}";')
+            self.assertEqual([{k: v for k, v in r.items() if k not in ("offset", "timestamp_type", "partition")} for r in read], records)
+
+    def test_given_round_robin_when_records_pass_then_each_partition_has_as_many(self):
+        self.passed([{"key": "same", "value": str(i)} for i in range(400)], 4, output='partitioner = "round_robin";')
+        counts = [sum(r["partition"] == p for r in self.kafka.consume(self.topic("out"))) for p in range(4)]
+        self.assertEqual(counts, [100] * 4)
+
+    def test_given_other_clients_partitioners_when_records_pass_then_they_are_where_those_put_them(self):
+        records = [{"key": f"user-{i}", "value": str(i)} for i in range(200)]
+        self.kafka.create(self.topic("there"), 5)
+        for name, theirs in (("crc32", "consistent_random"), ("fnv1a", "fnv1a_random"), ("murmur2", "murmur2_random")):
+            there = self.kafka.create(live.kafka.unique("there"), 5)
+            self.kafka.tool("produce", there, records=records, properties={"partitioner": theirs})
+            here = self.passed(records, 5, output=f'partitioner = "{name}";')
+            self.assertEqual({r["key"]: r["partition"] for r in here}, {r["key"]: r["partition"] for r in self.kafka.consume(there)}, name)
+
+    BAD = [("x" * 20000, "k", 0, "it takes 201", {"max_message_bytes": 10000}, "FLOW_E_LIMIT"),
+           ("v", None, 0, "it has no key, and the topic is compacted", {"cleanup_policy": "compact"}, "FLOW_E_NULL_KEY"),
+           ("v", "k", 1500000000000, "before now, and the topic takes 1000 (message.timestamp.before.max.ms)",
+            {"message_timestamp_before_max_ms": 1000}, "FLOW_E_RANGE")]
+
+    def test_given_a_record_that_the_topic_does_not_take_when_it_comes_then_it_alone_follows_the_policy(self):
+        now = int(time.time() * 1000) + 600000  # the good ones are young enough, however long this takes
+        for value, key, when, why, configs, _ in self.BAD:
+            records = [{"key": "a", "value": "1", "timestamp": now}, {"key": key, "value": value, "timestamp": when or now},
+                       {"key": "b", "value": "2", "timestamp": now}]
+            for delivery in ("best", "at_least_once"):
+                read = self.passed(records, output=f'delivery = "{delivery}";', job='record_errors = "dead_letter"; dead_letters = "dead";', **configs)
+                self.assertEqual([r["value"] for r in read], ["1", "2"], why)
+                dead = self.kafka.consume(self.kafka.settled(self.topic("dead"))); self.assertEqual(len(dead), 1, str(self.ended))
+                self.assertEqual(len(dead), 1, why)
+                self.assertIn(why, dead[0]["value"])
+                self.assertIn(f"topic '{self.topic('out')}'", dead[0]["value"])
+                read = self.passed(records, output=f'delivery = "{delivery}";', job='record_errors = "skip";', **configs)
+                self.assertEqual([r["value"] for r in read], ["1", "2"], why)
+                self.passed(records, output=f'delivery = "{delivery}";', code=1, **configs)
+                self.assertIn(why, self.ended.err)
 
 
 if __name__ == "__main__":
