@@ -445,6 +445,8 @@ flow_status sink_attach(node *n, flow_error *error);
 void sink_detach(node *n);
 int sink_release_held(node *n);        /* 1: nothing waits any more */
 flow_status sink_take_failed(node *n); /* rows that the system refused after it had taken them */
+/* Nothing will be written any more: waits until it is known what was refused. Blocks. */
+flow_status sink_settle(node *n);
 /* Tells the nodes behind a source, in the same task, which of its partitions are live. */
 #define PARTITION_LIVE 1
 #define PARTITION_ENDED 2

@@ -333,6 +333,19 @@ flush(sink_self *self)
 	return FLOW_CAN(self->ops, flush) ? error_settle(error, self->ops->flush(self->writer, error), "flush") : FLOW_OK;
 }
 
+/* What is written last can be refused late too, and has to go to the dead letters before they are told that nothing follows. */
+flow_status
+sink_settle(node *n)
+{
+	sink_self *self = self_of(n);
+	if (self == NULL || self->writer == NULL || !FLOW_CAN(self->ops, failed_row))
+		return FLOW_OK;
+	flow_status status = sink_take_failed(n);
+	if (status == FLOW_OK)
+		status = note_lost(self, flush(self));
+	return status < 0 ? status : sink_take_failed(n);
+}
+
 static flow_status
 prepare(sink_self *self, task_report *report, int last)
 {

@@ -265,6 +265,11 @@ note_end(task *t)
 	if (t->ended || t->ended_nodes < t->node_count || t->held != 0)
 		return FLOW_OK;
 	t->ended = 1;
+	for (uint32_t i = 0; i < t->node_count; i++) {
+		flow_status settled = t->nodes[i].driver == &sink_driver ? sink_settle(&t->nodes[i]) : FLOW_OK;
+		if (settled < 0)
+			return node_failed(&t->nodes[i], settled);
+	}
 	flow_status status = dead_letters_flush(t);
 	if (status == FLOW_OK)
 		status = control_to_outboxes(t, item_make(ITEM_END, 0)); /* those of nodes have it already */
