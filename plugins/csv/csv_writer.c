@@ -11,7 +11,9 @@ struct flow_encoder {
 	const csv_serde *serde;
 	const csv_format *format;
 	const flow_schema *schema;
-	int numbers_may_be_tokens;
+	int integers_may_be_tokens; /* a text for null begins as an integer, or a date, may */
+	int floats_may_be_tokens;
+	int colons_are_special;
 	flow_error *error; /* of the call under way */
 	uint8_t special[256];
 };
@@ -69,9 +71,12 @@ mark_special(struct flow_encoder *e)
 		e->special[f->quote] = QUOTES_NEEDED | DOUBLED;
 	if (f->escape != 0)
 		e->special[(unsigned char)f->escape] = QUOTES_NEEDED | DOUBLED;
-	for (uint32_t i = 0; i < f->token_count; i++)
-		if (f->tokens[i].size != 0 && strchr("-0123456789NI", f->tokens[i].data[0]) != NULL)
-			e->numbers_may_be_tokens = 1;
+	for (uint32_t i = 0; i < f->token_count; i++) {
+		char first = f->tokens[i].size != 0 ? f->tokens[i].data[0] : 'x';
+		e->integers_may_be_tokens |= strchr("-0123456789", first) != NULL;
+		e->floats_may_be_tokens |= strchr("-0123456789NI", first) != NULL;
+	}
+	e->colons_are_special = e->special[':'] != 0 || f->comment == ':';
 }
 
 flow_status
@@ -215,6 +220,17 @@ put_printed(const struct flow_encoder *e, flow_buffer *buffer, const flow_value 
 	return FLOW_OK;
 }
 
+/* One whose text holds nothing that means something to a reader. */
+static flow_status
+put_plain(flow_buffer *buffer, const flow_value *value)
+{
+	char *to = flow_buffer_reserve(buffer, flow_cell_text_bound(value));
+	if (to == NULL)
+		return FLOW_E_MEMORY;
+	buffer->size += flow_print_cell(value, to);
+	return FLOW_OK;
+}
+
 static flow_status
 put_cell(const struct flow_encoder *e, flow_buffer *buffer, const flow_value *value, int first)
 {
@@ -228,15 +244,15 @@ put_cell(const struct flow_encoder *e, flow_buffer *buffer, const flow_value *va
 		return put_text(e, buffer, value->as.text, value->size, first);
 	case FLOW_INT64:
 	case FLOW_UINT64:
-	case FLOW_FLOAT64: {
-		if (e->numbers_may_be_tokens || (value->type == FLOW_FLOAT64 && e->format->decimal_mark != '.'))
-			return put_printed(e, buffer, value, first);
-		char *to = flow_buffer_reserve(buffer, flow_cell_text_bound(value));
-		if (to == NULL)
-			return FLOW_E_MEMORY;
-		buffer->size += flow_print_cell(value, to);
-		return FLOW_OK;
-	}
+		return e->integers_may_be_tokens ? put_printed(e, buffer, value, first) : put_plain(buffer, value);
+	case FLOW_FLOAT64:
+		return e->floats_may_be_tokens || e->format->decimal_mark != '.' ? put_printed(e, buffer, value, first)
+																		 : put_plain(buffer, value);
+	case FLOW_DATE:
+	case FLOW_TIMESTAMP: /* years may be negative, but nothing else than digits, T, Z, signs, points and colons stands there */
+		if (!e->integers_may_be_tokens && !e->colons_are_special && flow_cell_text_bound(value) != 0)
+			return put_plain(buffer, value);
+		return put_printed(e, buffer, value, first);
 	default:
 		return put_printed(e, buffer, value, first);
 	}

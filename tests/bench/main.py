@@ -10,12 +10,13 @@ import subprocess
 import sys
 
 import chains
+import convert
 import files
 import kafka_topics
 import process
 from workplace import Workplace
 
-MEASUREMENTS = {**files.MEASUREMENTS, **chains.MEASUREMENTS, **process.MEASUREMENTS, **kafka_topics.MEASUREMENTS}
+MEASUREMENTS = {**files.MEASUREMENTS, **chains.MEASUREMENTS, **process.MEASUREMENTS, **kafka_topics.MEASUREMENTS, **convert.MEASUREMENTS}
 
 
 def first_line(*command):

@@ -16,6 +16,7 @@ class Usage:
     system: float
     wall: float
     output: str = ""
+    memory: float = 0  # resident at most, in MiB
 
     @property
     def cpu(self):
@@ -42,7 +43,7 @@ def run(command, fresh=(), **options):
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         raise SystemExit(f"{' '.join(str(word) for word in command)}: exit code {process.returncode}\n{errors[-2000:]}{output[-2000:]}")
-    return Usage(used.ru_utime, used.ru_stime, wall, output)
+    return Usage(used.ru_utime, used.ru_stime, wall, output, used.ru_maxrss / 1024)
 
 
 def interval(values):

@@ -290,6 +290,28 @@ class Files(Convert):
         self.assertIn(b"stopped", said)
         self.assertEqual(self.names(), ["in.csv"])
 
+    def test_a_cut_container_file_fails_and_leaves_the_target_alone(self):
+        case = e2e.SOURCE / "tests/cases/avro/07-truncated-container"
+        whole = (case / "expected.jsonl").read_bytes().splitlines(keepends=True)
+        for cut in json.loads((case / "cuts.json").read_text()):
+            with self.subTest(file=cut["file"]):
+                self.write("out.jsonl", "before")
+                shown = self.flowd("cat", case / cut["file"])
+                told = self.flowd("convert", case / cut["file"], "out.jsonl", "--overwrite")
+                records = [json.loads(line) for line in whole[:cut["records"]]]
+                if cut["outcome"] == "ok":
+                    self.assertEqual((shown.code, told.code), (0, 0))
+                    self.assertEqual(self.records("out.jsonl"), records)
+                    continue
+                self.assertEqual(shown.code, told.code)
+                self.assertIn(told.code, (1, 3))  # 3: a header that is cut is found while planning
+                for said in (shown.err, told.err):
+                    self.assertIn(cut["file"], said)
+                    self.assertIn(f"offset {cut['error_at_byte']}", said)
+                self.assertEqual([json.loads(line) for line in shown.out.splitlines()], records)
+                self.assertEqual(self.flowd.read("out.jsonl"), b"before")
+                self.assertEqual(self.names(), ["in.csv", "out.jsonl"])
+
     # --- bad records ----------------------------------------------------------------------------------------------------
 
     def test_bad_records_by_policy(self):

@@ -44,6 +44,11 @@ null_and_texts_that_look_like_it_stay_apart(void **state)
 	check_written(OPTIONS("null_token=\"\""), "record(a:string?)", "{\"a\":null}\n{\"a\":\"\"}\n", "a\n\n\"\"\n");
 	check_written(OPTIONS("null_token=\"-1\""), "record(a:int64?)", "{\"a\":null}\n{\"a\":-1}\n{\"a\":1}\n",
 				  "a\n-1\n\"-1\"\n1\n");
+	check_written(OPTIONS("null_token=\"2013-01-02\""), "record(a:date?,b:int64)",
+				  "{\"a\":null,\"b\":1}\n{\"a\":\"2013-01-02\",\"b\":2}\n{\"a\":\"2013-01-03\",\"b\":3}\n",
+				  "a,b\n2013-01-02,1\n\"2013-01-02\",2\n2013-01-03,3\n");
+	check_written(OPTIONS("delimiter=\":\""), "record(a:timestamp,b:date)",
+				  "{\"a\":\"2013-01-01T10:00:00Z\",\"b\":\"2013-01-02\"}\n", "a:b\n\"2013-01-01T10:00:00Z\":2013-01-02\n");
 	check_written(OPTIONS("header=false"), "record(a:string)", "{\"a\":\"\"}\n", "\"\"\n");
 	check_written(NULL, "record(a:string,b:string)", "{\"a\":\"\\ufeffx\",\"b\":\"\\ufeffy\"}\n",
 				  "a,b\n\"\xEF\xBB\xBFx\",\xEF\xBB\xBFy\n");
