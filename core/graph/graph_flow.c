@@ -56,7 +56,7 @@ read_origins(graph_reader *r, graph_step *step)
 		step->bad = 1;
 	for (size_t i = 0; from != NULL && i < from->child_count; i++)
 		step->bad |= !setting_expect(r->problems, from->children[i], STRING, "string");
-	if (from != NULL && from->kind != SETTING_STRING && from->child_count == 0)
+	if (from != NULL && (from->kind == SETTING_LIST || from->kind == SETTING_ARRAY) && from->child_count == 0)
 		problem_at(r->problems, from, "names no input or step");
 	if (second != NULL && !setting_expect(r->problems, second, STRING, "string"))
 		step->bad = 1;

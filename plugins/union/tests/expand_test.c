@@ -1,6 +1,7 @@
 /* Unions: members, ranges, properties; over the plugins that flowd brings. */
 #include <string.h>
 
+#include "../union_descriptor.h"
 #include "support/plan_text.h"
 
 static int
@@ -73,6 +74,48 @@ given_properties_when_expanded_then_those_of_the_member_win_over_those_of_the_in
 	assert_int_equal(second->bounded, 1);
 }
 
+/* --- the same in code ------------------------------------------------------------------------------------------------ */
+
+static flow_status
+describe(const flow_host *host, const flow_options *options, const flow_graph_ops *ops, flow_graph *described, flow_error *error)
+{
+	(void)host, (void)options, (void)ops, (void)error;
+	flow_application_with_name(flow_application(described), "t");
+	flow_system_descriptor local = flow_system(described, "local", "memory");
+	union_system_descriptor all = union_system(described, "all", local, "v-{1..3}");
+	union_system_with_member_text(all, "offset_default", "newest");
+	union_input_descriptor in = flow_input_with_bounded(union_input(all, "a"), 1);
+	flow_input_set_text(flow_input_set_text(in, "serde.type", "json"), "serde.fields.x", "int64");
+	flow_input_send_to(in, flow_output_with_serde(flow_output(local, "o"), "json"));
+	return FLOW_OK;
+}
+
+static const flow_application_ops application_ops = { .struct_size = FLOW_SIZEOF(flow_application_ops), .describe = describe };
+static const flow_component application = { .struct_size = FLOW_SIZEOF(flow_component),
+											.kind = FLOW_APPLICATION,
+											.id = "t",
+											.doc = "A union in code.",
+											.ops = &application_ops };
+
+static void
+given_a_union_in_code_and_in_a_file_when_planned_then_the_twins_have_one_id(void **state)
+{
+	char in_code[33];
+	plan_text *t = *state;
+	assert_true(config_text_load(&t->text, ""));
+	t->graph = graph_from_application(t->text.config, t->registry, &application, "app.so");
+	t->plan = t->graph == NULL ? NULL : plan_create(t->text.config, t->registry, t->graph, 0);
+	if (t->plan == NULL)
+		fail_msg("%s", config_text_problems(&t->text));
+	assert_int_equal(t->plan->stream_count, 4);
+	strcpy(in_code, t->plan->id);
+	plan_text_teardown(state);
+	setup(state);
+	const plan *in_file = plan_text_plan(
+		*state, CONF("{ system = \"local\"; physical_name = \"v-{1..3}\"; properties: { offset_default = \"newest\"; }; }", ""));
+	assert_string_equal(in_file->id, in_code);
+}
+
 static void
 expect(void **state, const char *conf, const char *reported)
 {
@@ -110,6 +153,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(given_a_range_when_expanded_then_there_is_a_member_for_each_number_with_leading_zeros_kept),
 		TEST(given_braces_that_are_no_range_when_expanded_then_they_are_part_of_the_name),
+		TEST(given_a_union_in_code_and_in_a_file_when_planned_then_the_twins_have_one_id),
 		TEST(given_one_member_when_expanded_then_nothing_is_merged),
 		TEST(given_properties_when_expanded_then_those_of_the_member_win_over_those_of_the_input),
 		TEST(given_members_that_are_wrong_when_expanded_then_their_place_is_told),

@@ -16,6 +16,7 @@
 	"{ name = \"b\"; from = \"a\"; broadcast = true; },\n"
 #define STEP(step) HEAD "{ name = \"j\"; " step " to = \"o\"; } ); };\n"
 #define AT_STEP "flowd.conf:8: application.flow[3]: "
+#define AT_STEP_OF(option) "flowd.conf:8: application.flow[3]." option ": "
 
 static void
 expect(void **state, const char *conf, const char *reported)
@@ -155,6 +156,17 @@ given_a_flow_without_steps_when_planned_then_it_is_an_error(void **state)
 }
 
 static void
+given_origins_of_a_wrong_form_when_planned_then_each_is_told_once(void **state)
+{
+	expect(state, STEP("from = 3; pass = true;"),
+		   AT_STEP_OF("from") "expected string or list of strings, found integer\n");
+	expect(state, STEP("from = []; pass = true;"), AT_STEP_OF("from") "names no input or step\n");
+	expect(state, STEP("from = [\"n\", \"n\"]; pass = true;"),
+		   AT_STEP_OF("from[1]") "step 'n' (flowd.conf:6) is merged with itself\n");
+	expect(state, STEP("from = \"n\"; key_by = []; pass = true;"), AT_STEP_OF("key_by") "names no key\n");
+}
+
+static void
 given_dead_letters_of_a_name_that_is_taken_when_planned_then_the_other_way_to_say_it_is_told(void **state)
 {
 	expect(state,
@@ -205,6 +217,7 @@ main(void)
 		TEST(given_a_transformer_that_does_not_say_its_results_when_planned_then_its_input_is_told),
 		TEST(given_fields_in_data_that_does_not_come_when_planned_then_waiting_ends_and_offline_it_is_a_warning),
 		TEST(given_a_flow_without_steps_when_planned_then_it_is_an_error),
+		TEST(given_origins_of_a_wrong_form_when_planned_then_each_is_told_once),
 		TEST(given_dead_letters_of_a_name_that_is_taken_when_planned_then_the_other_way_to_say_it_is_told),
 		TEST(given_streams_that_no_step_uses_when_planned_then_each_is_a_warning_with_its_place),
 		TEST(given_settings_of_an_unknown_stream_when_planned_then_the_nearest_one_is_suggested),
