@@ -202,7 +202,7 @@ wrap_all(runtime *run, arena *memory, plan *copy)
 			status = proxy_wrap_serde(run, memory, &copy->streams[i].key);
 	}
 	for (uint32_t i = 0; status == FLOW_OK && i < copy->operator_count; i++)
-		if (copy->operators[i].kind == OPERATOR_FUNCTION)
+		if (copy->operators[i].kind == OPERATOR_FUNCTION || copy->operators[i].kind == OPERATOR_TRANSFORMER)
 			status = proxy_wrap_function(run, memory, &copy->operators[i]);
 	return status;
 }

@@ -436,7 +436,7 @@ watched_open(void *binding, flow_context *context, flow_function **function, flo
 	struct watched_function *f = memory_allocate_zeroed(sizeof(*f));
 	if (f == NULL)
 		return error_set(error, FLOW_E_MEMORY, "out of memory");
-	checked_init(&f->c, b->run, "function", b->component->id);
+	checked_init(&f->c, b->run, b->op->kind == OPERATOR_TRANSFORMER ? "transformer" : "function", b->component->id);
 	f->binding = b;
 	f->memory = builder_create(b->run->pool, 1, 0);
 	show_context(f, context);

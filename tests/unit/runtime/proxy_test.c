@@ -146,6 +146,8 @@ static const flow_component bad = { .struct_size = FLOW_SIZEOF(flow_component),
 									.doc = "Breaks a rule.",
 									.ops = &bad_ops };
 
+static uint32_t kind_of_bad = OPERATOR_FUNCTION;
+
 static uint32_t
 run_with(int which)
 {
@@ -157,6 +159,7 @@ run_with(int which)
 	maker_option(m, "batch_rows", 5);
 	uint32_t in = maker_source(m, "in", 1);
 	uint32_t f = maker_function(m, in, &bad, "bad", EDGE_FORWARD, 1);
+	maker_operator(m, f)->kind = kind_of_bad;
 	maker_sink(m, f, "out", FLOW_DELIVERY_AT_LEAST_ONCE, EDGE_FORWARD, 1);
 	uint32_t outcome = world_run(m, &checked_run);
 	maker_destroy(m);
@@ -198,6 +201,17 @@ given_a_function_that_keeps_a_pointer_when_it_is_checked_then_it_reads_garbage(v
 #endif
 	run_with(KEPT_POINTER);
 	assert_int_equal((uint64_t)seen, 0xDBDBDBDBDBDBDBDBu);
+}
+
+static void
+given_a_transformer_that_breaks_a_rule_when_it_is_checked_then_it_is_watched_like_a_function(void **state)
+{
+	(void)state;
+	kind_of_bad = OPERATOR_TRANSFORMER;
+	uint32_t outcome = run_with(STRANGE_STATUS);
+	kind_of_bad = OPERATOR_FUNCTION;
+	assert_int_equal(outcome, RUN_FAILED);
+	assert_non_null(strstr(world_error(), "transformer bad breaks its contract: process returns 3, which it may not"));
 }
 
 static void
@@ -251,6 +265,8 @@ main(void)
 		cmocka_unit_test_setup(given_a_function_that_breaks_a_rule_when_it_is_checked_then_the_run_fails_and_names_it,
 							   reset),
 		cmocka_unit_test_setup(given_a_function_that_keeps_a_pointer_when_it_is_checked_then_it_reads_garbage, reset),
+		cmocka_unit_test_setup(
+			given_a_transformer_that_breaks_a_rule_when_it_is_checked_then_it_is_watched_like_a_function, reset),
 		cmocka_unit_test_setup(given_rows_over_an_input_that_is_kept_when_it_is_checked_then_they_pass, reset),
 		cmocka_unit_test_setup(given_a_function_when_it_is_checked_then_every_call_of_its_context_is_there, reset),
 		cmocka_unit_test_setup(given_sound_plugins_when_they_are_checked_then_the_output_is_as_ever, reset),
