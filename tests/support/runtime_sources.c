@@ -325,7 +325,7 @@ world_source_position(flow_source *s, uint32_t p, int64_t ordinal, void *bytes, 
 	if (s->stream->piece != 0) {
 		numbers[0] = (uint64_t)ordinal;
 	} else {
-		numbers[1] = (uint64_t)(ordinal < 0 ? s->began[p] : ordinal + 1);
+		numbers[1] = ordinal < 0 ? (uint64_t)s->began[p] : (uint64_t)ordinal + 1; /* also behind INT64_MAX: the end */
 		numbers[0] = offset_of(t, (int64_t)numbers[1]);
 	}
 	memcpy(bytes, numbers, sizeof(numbers));
