@@ -1,7 +1,8 @@
 /*
  * Event time: computes each record's time, and watermarks from them: for each partition the latest time less the declared
- * out-of-orderness, and the least of these over the partitions that are live. Behind an exchange, where partitions are not
- * known, each inflow counts as one.
+ * out-of-orderness, and the least of these over the partitions that are live. Sources tell which those are; behind an exchange
+ * a partition counts for each inflow that it comes through. Where rows have no partition any more (timers wrote them) an inflow
+ * counts as one.
  */
 #include <string.h>
 
@@ -10,8 +11,14 @@
 #include "flow_sdk/time.h"
 #include "runtime/internal.h"
 
+/* Unbounded, where nothing is said about idleness: of a partition so few records may come through an exchange to one task that it is
+ * not waited for when others of the same inflow go on for so long. */
+#define SPARSE ((int64_t)10 * 1000 * 1000)
+
 typedef struct bucket {
-	uint32_t id; /* partition or inflow */
+	uint32_t inflow;
+	uint32_t input;
+	uint32_t partition; /* NO_PARTITION: of the inflow's rows that have none */
 	uint8_t live;
 	uint8_t idle;
 	int64_t latest; /* time; INT64_MIN: no record yet */
@@ -21,8 +28,8 @@ typedef struct bucket {
 typedef struct event_time_self {
 	bucket *buckets;
 	uint32_t count;
-	uint32_t last;        /* bucket that was used last */
-	uint8_t by_partition; /* a source of this task feeds it */
+	uint32_t last; /* bucket that was used last */
+	uint8_t told;  /* sources, of this task or behind inflows that tell, say which partitions are live */
 	uint8_t idle;
 	int64_t watermark;
 	int64_t restored;
@@ -38,13 +45,19 @@ less(int64_t time, int64_t out_of_order)
 	return time < INT64_MIN + out_of_order + 1 ? INT64_MIN : time - out_of_order - 1;
 }
 
-static bucket *
-find_bucket(event_time_self *self, uint32_t id)
+static int
+is_bucket(const bucket *b, uint32_t inflow, uint32_t input, uint32_t partition)
 {
-	if (self->last < self->count && self->buckets[self->last].id == id)
+	return b->partition == partition && b->inflow == inflow && (b->input == input || partition == NO_PARTITION);
+}
+
+static bucket *
+find_bucket(event_time_self *self, uint32_t inflow, uint32_t input, uint32_t partition)
+{
+	if (self->last < self->count && is_bucket(&self->buckets[self->last], inflow, input, partition))
 		return &self->buckets[self->last];
 	for (uint32_t i = 0; i < self->count; i++) {
-		if (self->buckets[i].id == id) {
+		if (is_bucket(&self->buckets[i], inflow, input, partition)) {
 			self->last = i;
 			return &self->buckets[i];
 		}
@@ -53,10 +66,10 @@ find_bucket(event_time_self *self, uint32_t id)
 }
 
 static bucket *
-add_bucket(node *n, uint32_t id)
+add_bucket(node *n, uint32_t inflow, uint32_t input, uint32_t partition)
 {
 	event_time_self *self = n->self;
-	bucket *b = find_bucket(self, id);
+	bucket *b = find_bucket(self, inflow, input, partition);
 	if (b == NULL) {
 		bucket *buckets = memory_reallocate(self->buckets, (self->count + 1) * sizeof(*buckets));
 		if (buckets == NULL)
@@ -66,7 +79,9 @@ add_bucket(node *n, uint32_t id)
 	}
 	/* Behind a restored watermark nothing earlier was unread: partitions go on from it. */
 	int64_t latest = self->restored == INT64_MIN ? INT64_MIN : self->restored + n->op->out_of_order + 1;
-	*b = (bucket){ .id = id, .live = 1, .latest = latest, .seen = n->task->now };
+	*b = (bucket){
+		.inflow = inflow, .input = input, .partition = partition, .live = 1, .latest = latest, .seen = n->task->now
+	};
 	return b;
 }
 
@@ -93,11 +108,17 @@ waits_for_inflow(const node *n, event_time_self *self)
 	int waits = 0;
 	for (uint32_t i = 0; i < n->task->channel_count; i++) {
 		const channel *c = n->task->channels[i];
-		bucket *b = find_bucket(self, c->port);
-		if (!c->to->inputs[c->input].ports[c->port].ended)
-			waits |= b == NULL;
-		else if (b != NULL)
-			b->live = 0;
+		uint32_t inflow = (uint32_t)(c - n->task->topology->channels);
+		int ended = c->to->inputs[c->input].ports[c->port].ended, seen = 0;
+		for (uint32_t k = 0; k < self->count; k++) {
+			bucket *b = &self->buckets[k];
+			if (b->inflow != inflow)
+				continue;
+			seen = 1;
+			b->live = b->live && !ended;
+		}
+		if (!ended)
+			waits |= self->told && c->tells ? !c->told : !seen;
 	}
 	return waits;
 }
@@ -107,7 +128,7 @@ static flow_status
 advance(node *n)
 {
 	event_time_self *self = n->self;
-	if (!self->by_partition && waits_for_inflow(n, self))
+	if (waits_for_inflow(n, self))
 		return FLOW_OK;
 	int64_t least = FLOW_EVENT_TIME_END;
 	int live = 0, idle = 0;
@@ -124,7 +145,7 @@ advance(node *n)
 		least = value < least ? value : least;
 	}
 	flow_status status = FLOW_OK;
-	int none = self->by_partition && self->count == 0; /* all of them are with other processes */
+	int none = self->told && self->count == 0; /* all of them are with other tasks or processes */
 	int all_idle = !live && (idle || none);
 	if (all_idle != self->idle) {
 		self->idle = (uint8_t)all_idle;
@@ -136,38 +157,90 @@ advance(node *n)
 	return node_emit_watermark(n, least);
 }
 
-/* Goes down the direct calls of the task from a source. */
+int
+operator_keeps_partitions(const plan_operator *op)
+{
+	return op->kind != OPERATOR_FUNCTION || !op->function.uses_timers;
+}
+
+typedef struct partition_news {
+	uint32_t inflow;
+	uint32_t input;
+	uint32_t partition;
+	int what;
+} partition_news;
+
+static flow_status
+take_news(node *n, const partition_news *news)
+{
+	event_time_self *self = make_self(n);
+	if (self == NULL)
+		return FLOW_E_MEMORY;
+	self->told = 1;
+	if (news->what == PARTITION_LIVE)
+		return add_bucket(n, news->inflow, news->input, news->partition) == NULL ? FLOW_E_MEMORY : FLOW_OK;
+	bucket *b = find_bucket(self, news->inflow, news->input, news->partition);
+	if (b != NULL && news->what == PARTITION_ENDED)
+		b->live = 0;
+	if (b != NULL && news->what == PARTITION_GONE)
+		*b = self->buckets[--self->count];
+	return advance(n);
+}
+
+/* To the nodes behind `n`: by direct calls, and through the outboxes that tell. */
+static flow_status
+pass_news(node *n, const partition_news *news)
+{
+	flow_status status = FLOW_OK;
+	if (!operator_keeps_partitions(n->op))
+		return FLOW_OK;
+	int64_t payload = (int64_t)news->what << 48 | (int64_t)news->input << 32 | (int64_t)news->partition;
+	for (uint32_t output = 0; output < 2; output++) {
+		for (uint32_t i = 0; status == FLOW_OK && i < n->outputs[output].link_count; i++) {
+			const node_link *l = &n->outputs[output].links[i];
+			if (l->to == NULL && l->box->tells)
+				status = outbox_control(l->box, item_make(ITEM_PARTITION, payload));
+			if (l->to == NULL)
+				continue;
+			if (l->to->driver == &event_time_driver)
+				status = take_news(l->to, news);
+			if (status == FLOW_OK)
+				status = pass_news(l->to, news);
+		}
+	}
+	return status;
+}
+
 flow_status
 event_time_partition(node *source, uint32_t partition, int what)
 {
-	for (uint32_t output = 0; output < 2; output++) {
-		for (uint32_t i = 0; i < source->outputs[output].link_count; i++) {
-			node *n = source->outputs[output].links[i].to;
-			if (n == NULL)
-				continue;
-			flow_status status = FLOW_OK;
-			if (n->driver == &event_time_driver) {
-				event_time_self *self = make_self(n);
-				if (self == NULL)
-					return FLOW_E_MEMORY;
-				self->by_partition = 1;
-				bucket *b = what == PARTITION_LIVE ? add_bucket(n, partition) : find_bucket(self, partition);
-				if (b == NULL && what == PARTITION_LIVE)
-					return FLOW_E_MEMORY;
-				if (b != NULL && what == PARTITION_ENDED)
-					b->live = 0;
-				if (b != NULL && what == PARTITION_GONE)
-					*b = self->buckets[--self->count];
-				if (what != PARTITION_LIVE)
-					status = advance(n);
-			}
-			if (status == FLOW_OK)
-				status = event_time_partition(n, partition, what);
-			if (status < 0)
-				return status;
-		}
+	partition_news news = { NO_INFLOW, source->op->stream, partition, what };
+	return pass_news(source, &news);
+}
+
+/* What is told of the start goes on when all inflows have told it: whoever hears it waits for nothing more. */
+static int
+all_have_told(const task *t)
+{
+	for (uint32_t i = 0; i < t->channel_count; i++)
+		if (t->channels[i]->tells && !t->channels[i]->told)
+			return 0;
+	return 1;
+}
+
+flow_status
+event_time_told(channel *c, int64_t payload)
+{
+	node *n = c->to;
+	partition_news news = { (uint32_t)(c - n->task->topology->channels), (uint32_t)(payload >> 32) & 0xffff,
+							(uint32_t)payload, (int)(payload >> 48) };
+	if (news.what == PARTITION_TOLD) {
+		c->told = 1;
+		if (!all_have_told(n->task))
+			return FLOW_OK;
 	}
-	return FLOW_OK;
+	flow_status status = n->driver == &event_time_driver ? take_news(n, &news) : FLOW_OK;
+	return status == FLOW_OK ? pass_news(n, &news) : status;
 }
 
 static flow_status
@@ -267,10 +340,12 @@ event_time_process(node *n, uint32_t input, const flow_batch *batch)
 	uint32_t *selection = flow_builder_alloc(self->memory, batch->row_count * sizeof(*selection));
 	if (times == NULL || selection == NULL)
 		return FLOW_E_MEMORY;
-	uint32_t id = self->by_partition ? batch->partition : n->task->current_port;
-	bucket *b = find_bucket(self, id);
+	uint32_t inflow = n->task->current_inflow, partition = batch->partition;
+	if (!self->told || (inflow != NO_INFLOW && !n->task->topology->channels[inflow].tells))
+		partition = NO_PARTITION;
+	bucket *b = find_bucket(self, inflow, batch->input, partition);
 	if (b == NULL)
-		b = add_bucket(n, id);
+		b = add_bucket(n, inflow, batch->input, partition);
 	if (b == NULL)
 		return FLOW_E_MEMORY;
 	b->seen = n->task->now;
@@ -292,7 +367,7 @@ event_time_process(node *n, uint32_t input, const flow_batch *batch)
 	if (status == FLOW_OK)
 		status = node_emit(n, 0, timed);
 	batch_release(timed);
-	b = find_bucket(self, id);
+	b = find_bucket(self, inflow, batch->input, partition);
 	b->latest = latest;
 	return status == FLOW_OK ? advance(n) : status;
 }
@@ -319,6 +394,22 @@ event_time_barrier(node *n, task_report *report, int last)
 	return report_watermark(report, &watermark);
 }
 
+/* See SPARSE: of the inflow others came for so long, of this partition nothing. */
+static flow_status
+pass_over_sparse(node *n)
+{
+	event_time_self *self = n->self;
+	n->deadline = n->task->now + SPARSE / 10;
+	int changed = 0;
+	for (uint32_t i = 0; i < self->count; i++) {
+		bucket *b = &self->buckets[i];
+		for (uint32_t k = 0; b->live && !b->idle && k < self->count; k++)
+			if (self->buckets[k].inflow == b->inflow && self->buckets[k].seen - b->seen >= SPARSE)
+				changed = b->idle = 1;
+	}
+	return changed ? advance(n) : FLOW_OK;
+}
+
 /* The restored watermark goes out first; then partitions without records for a while count as idle. */
 static flow_status
 event_time_tick(node *n)
@@ -330,8 +421,10 @@ event_time_tick(node *n)
 		if (status < 0)
 			return status;
 	}
-	if (n->op->idle_after == 0 || n->ended)
+	if (n->ended)
 		return FLOW_OK;
+	if (n->op->idle_after == 0)
+		return n->task->channel_count != 0 && !n->task->topology->run->plan->bounded ? pass_over_sparse(n) : FLOW_OK;
 	for (uint32_t i = 0; i < self->count; i++) {
 		bucket *b = &self->buckets[i];
 		int64_t due = b->seen + n->op->idle_after;

@@ -95,7 +95,8 @@ gather_rows(outbox *o, outbox_target *target, const flow_batch *batch, const uin
 	gathering *g = &target->rows;
 	flow_status status = FLOW_OK;
 	for (uint32_t done = 0; done < count;) {
-		if (g->builder != NULL && g->builder->row_count != 0 && !fits(g, batch))
+		int apart = o->tells && (g->input != batch->input || g->partition != batch->partition);
+		if (g->builder != NULL && g->builder->row_count != 0 && (apart || !fits(g, batch)))
 			status = gather_flush(o, target);
 		if (status == FLOW_OK && (g->builder == NULL || g->builder->row_count == 0))
 			status = begin(o, g, batch);

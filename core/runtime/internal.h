@@ -52,7 +52,10 @@ counter_add(counter *c, uint64_t more)
 #define ITEM_BARRIER 2u
 #define ITEM_END 3u
 #define ITEM_IDLE 4u /* payload 1: idle, 0: live again */
+#define ITEM_PARTITION                                                                                                 \
+	5u /* of a source: payload its number, its input from bit 32 on, and PARTITION_* from bit 48 on */
 #define ITEM_TAG_BITS 3
+#define NO_INFLOW UINT32_MAX
 #define ITEM_PAYLOAD_MAX (((int64_t)1 << 60) - 1) /* 36,000 years in microseconds */
 
 static inline void *
@@ -90,6 +93,8 @@ typedef struct channel {
 	uint32_t port;
 	uint8_t aligned;   /* consumer: the barrier of the epoch under way was taken, nothing behind it */
 	uint8_t bootstrap; /* its end counts for the bootstrap gate */
+	uint8_t tells;     /* which partitions are live comes through it; their rows stay apart */
+	uint8_t told;      /* consumer: all that are there at the start were told */
 	_Alignas(64) atomic_int producer_waits; /* the ring was full */
 } channel;
 
@@ -137,7 +142,8 @@ struct outbox {
 	uint32_t scratch_rows;
 	flow_builder *memory; /* of the selections */
 	uint8_t ended;
-	int64_t watermark;      /* last that was sent to all */
+	uint8_t tells;     /* event time is assigned behind it: rows of one partition stay apart, and partitions are told */
+	int64_t watermark; /* last that was sent to all */
 	int64_t gathered_since; /* monotonic microseconds; 0: nothing gathered */
 };
 
@@ -237,7 +243,7 @@ struct task {
 	uint32_t held;  /* items in outboxes and sinks that wait for room */
 	uint32_t ended_channels;
 	uint32_t ended_nodes;
-	uint32_t current_port; /* of the channel whose item is being processed; for what is counted by inflow */
+	uint32_t current_inflow; /* channel whose item is being processed; NO_INFLOW: a source's */
 	uint8_t opened, closed, ended, failed;
 	uint8_t has_shared;               /* the application's context was made */
 	int64_t now;                      /* monotonic, at the start of the step */
@@ -447,11 +453,17 @@ int sink_release_held(node *n);        /* 1: nothing waits any more */
 flow_status sink_take_failed(node *n); /* rows that the system refused after it had taken them */
 /* Nothing will be written any more: waits until it is known what was refused. Blocks. */
 flow_status sink_settle(node *n);
-/* Tells the nodes behind a source, in the same task, which of its partitions are live. */
+/* Tells the nodes behind a source, through exchanges too, which of its partitions are live. */
 #define PARTITION_LIVE 1
 #define PARTITION_ENDED 2
-#define PARTITION_GONE 3 /* to another process; where it was the last one, nothing is waited for here */
+#define PARTITION_GONE 3 /* to another process */
+#define PARTITION_TOLD 4 /* no partition: all that there are at the start were told */
 flow_status event_time_partition(node *source, uint32_t partition, int what);
+#define NO_PARTITION UINT32_MAX
+/* The same from a channel. */
+flow_status event_time_told(channel *c, int64_t payload);
+/* The operator's rows still have the partition that they came from: what timers write has none. */
+int operator_keeps_partitions(const plan_operator *op);
 
 /* record_errors.c, dead_letters.c */
 typedef struct record_error {

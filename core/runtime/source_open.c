@@ -255,8 +255,8 @@ source_open_node(node *n)
 		if (p->mine && !p->ended)
 			status = event_time_partition(n, p->index, PARTITION_LIVE);
 	}
-	if (status == FLOW_OK && self->info.self_assigned && self->live == 0)
-		status = event_time_partition(n, UINT32_MAX, PARTITION_GONE);
+	if (status == FLOW_OK)
+		status = event_time_partition(n, NO_PARTITION, PARTITION_TOLD);
 	if (status == FLOW_OK)
 		status = decode_open(self);
 	if (status == FLOW_OK && self->info.blocking)

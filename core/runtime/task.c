@@ -155,7 +155,7 @@ handle_item(task *t, channel *c, void *item)
 {
 	int64_t payload = item_payload(item);
 	flow_status status;
-	t->current_port = c->port;
+	t->current_inflow = (uint32_t)(c - t->topology->channels);
 	switch (item_tag(item)) {
 	case ITEM_BATCH:
 		status = node_process(c->to, c->input, item);
@@ -168,6 +168,8 @@ handle_item(task *t, channel *c, void *item)
 		return FLOW_OK;
 	case ITEM_IDLE:
 		return node_idle(c->to, c->input, c->port, payload != 0);
+	case ITEM_PARTITION:
+		return event_time_told(c, payload);
 	default: /* ITEM_END */
 		return end_of_channel(t, c);
 	}

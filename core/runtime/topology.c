@@ -62,6 +62,7 @@ create_task(topology *t, const plan_stage *stage, uint32_t index)
 	made->index = index;
 	made->epoch = t->run->epoch;
 	made->deadline = INT64_MAX;
+	made->current_inflow = NO_INFLOW;
 	made->nodes = memory_allocate_zeroed(stage->operator_count * sizeof(*made->nodes));
 	if (made->nodes == NULL)
 		return FLOW_E_MEMORY;
@@ -238,6 +239,55 @@ connect(topology *t)
 	return p->dead_letters == PLAN_NONE ? FLOW_OK : connect_dead_letters(t);
 }
 
+/* --- event time ------------------------------------------------------------------------------------------------------ */
+
+/* Which operators' rows are of partitions that sources tell, and in front of which this is wanted. Operators are in the order of
+ * the flow. */
+static void
+find_told(const plan *p, uint8_t *told, uint8_t *wanted)
+{
+	for (uint32_t i = 0; i < p->operator_count; i++) {
+		told[i] = operator_keeps_partitions(&p->operators[i]) && p->operators[i].kind != OPERATOR_DEAD_LETTERS;
+		for (uint32_t k = 0; k < p->edge_count; k++)
+			if (p->edges[k].to == i)
+				told[i] &= told[p->edges[k].from];
+	}
+	for (uint32_t i = p->operator_count; i-- > 0;) {
+		wanted[i] = p->operators[i].kind == OPERATOR_EVENT_TIME;
+		for (uint32_t k = 0; k < p->edge_count; k++)
+			if (p->edges[k].from == i && operator_keeps_partitions(&p->operators[i]))
+				wanted[i] |= wanted[p->edges[k].to];
+	}
+}
+
+/* Outboxes in front of what assigns event time keep partitions apart. */
+static flow_status
+mark_outboxes(topology *t)
+{
+	const plan *p = t->run->plan;
+	uint8_t *told = memory_allocate_zeroed(2 * (p->operator_count + 1));
+	if (told == NULL)
+		return FLOW_E_MEMORY;
+	uint8_t *wanted = told + p->operator_count + 1;
+	find_told(p, told, wanted);
+	for (uint32_t i = 0; i < p->edge_count; i++) {
+		const plan_edge *edge = &p->edges[i];
+		for (uint32_t k = 0; crosses_tasks(p, edge) && k < stage_of(t, edge->from)->task_count; k++) {
+			const node_output *out = &topology_node(t, edge->from, k)->outputs[edge->output];
+			for (uint32_t l = 0; l < out->link_count; l++) {
+				outbox *box = out->links[l].box;
+				if (box == NULL || box->targets[0].channel->to->op->index != edge->to)
+					continue;
+				box->tells = told[edge->from] && wanted[edge->to];
+				for (uint32_t target = 0; target < box->target_count; target++)
+					box->targets[target].channel->tells = box->tells;
+			}
+		}
+	}
+	memory_release(told);
+	return FLOW_OK;
+}
+
 /* --- the bootstrap gate --------------------------------------------------------------------------------------------- */
 
 /* Marks what bootstrap inputs alone feed; inputs behind the gate are read when all of that has ended, and when the ends have
@@ -344,6 +394,8 @@ topology_create(runtime *run, topology **made, flow_error *error)
 	flow_status status = t->inputs == NULL ? FLOW_E_MEMORY : create_tasks(t);
 	if (status == FLOW_OK)
 		status = connect(t);
+	if (status == FLOW_OK)
+		status = mark_outboxes(t);
 	if (status == FLOW_OK)
 		status = assign_workers(t);
 	if (status == FLOW_OK)

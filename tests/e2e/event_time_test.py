@@ -30,6 +30,17 @@ class EventTime(e2e.Test):
         self.assertEqual(self.counted('to = "all";'), 9000)
         self.assertEqual(len(self.flowd.lines("all.jsonl")), 9000)
 
+    def test_a_step_between_the_key_and_the_window_that_makes_the_time(self):
+        between = """{ name = "keyed"; from = "in"; key_by = "user"; },
+          { name = "known"; set: { seen = "t"; }; },
+          { name = "counts"; window: { tumbling = "1s"; time = "seen"; out_of_order = "1s"; };"""
+        begin = FILE.index('{ name = "keyed"')
+        end = FILE.index('aggregate')
+        self.write("job.conf", FILE[:begin] + between + " " + FILE[end:])
+        for parallelism in 1, 2, 3:
+            self.flowd("run", "job.conf", "--set", f"job.parallelism={parallelism}", expect=0)
+            self.assertEqual(sum(json.loads(line)["n"] for line in self.flowd.lines("windows.jsonl")), 9000)
+
 
 if __name__ == "__main__":
     e2e.main()

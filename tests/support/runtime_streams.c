@@ -109,8 +109,14 @@ world_hold_back(const char *id, uint64_t rows)
 void
 world_release(const char *id)
 {
+	world_release_to(id, UINT64_MAX);
+}
+
+void
+world_release_to(const char *id, uint64_t rows)
+{
 	world_stream *s = world_named(id);
-	s->held_at = UINT64_MAX;
+	s->held_at = rows;
 	pthread_mutex_lock(&world_lock);
 	world_wake_sources(s);
 	pthread_mutex_unlock(&world_lock);

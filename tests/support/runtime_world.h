@@ -32,6 +32,7 @@ void world_blocking(const char *id);
 /* Reading stops (AGAIN) after so many rows until world_release, which wakes it. */
 void world_hold_back(const char *id, uint64_t rows);
 void world_release(const char *id);
+void world_release_to(const char *id, uint64_t rows); /* stops again there */
 uint64_t world_rows_read(const char *id);
 uint64_t world_serviced(const char *id); /* reads while partitions were paused */
 
