@@ -1,0 +1,122 @@
+"""Two processes that share a topic by group and write to another one: by a transaction that takes the positions along each record is there
+once, whoever comes, goes or is killed; without one none is lost. A process that joins has records soon."""
+import json
+import random
+import signal
+import time
+
+import live
+
+PARTITIONS, EACH = 4, 1500
+JOB = """application: {
+  name = "$job";  instance = "INSTANCE";  checkpoint_interval = "150ms";  parallelism = 2;
+  systems: { kafka: { type = "kafka"; bootstrap_servers = "$SERVERS"; consumer: { session: { timeout: { ms = 6000; }; }; }; }; };
+  inputs:  { in: { system = "kafka"; physical_name = "$in"; serde = "json"; group = "$in"; assignment = "group"; OPTIONS };  };
+  outputs: { out: { system = "kafka"; physical_name = "$out"; serde = "json"; OUTPUT }; };
+  flow: ( { from = "in"; where = "id >= 0"; to = "out"; } );
+};
+"""
+TYPES = 'serde: { value: { type = "json"; types: { id = "int64"; }; }; };'
+UNTIL = 60
+
+
+class Shared(live.Test):
+    def setUp(self):
+        super().setUp()
+        for name in "in", "out":
+            self.kafka.create(self.topic(name), PARTITIONS)
+        self.topic("job")
+        self.next_id = 0
+
+    def member(self, instance, options="", output=""):
+        text = JOB.replace("INSTANCE", instance).replace('serde = "json"; group', TYPES + " group")
+        self.job(text.replace("OPTIONS", options).replace("OUTPUT", output), f"{instance}.conf")
+        running = self.flowd.start("run", f"{instance}.conf", "--state-dir", f"state-{instance}", "--status-file", f"{instance}.json")
+        self.addCleanup(running.__exit__)
+        return running
+
+    def add(self, count):
+        """So many records, over all partitions."""
+        self.kafka.produce(self.topic("in"), [{"value": json.dumps({"id": self.next_id + i}), "partition": (self.next_id + i) % PARTITIONS}
+                                              for i in range(count)])
+        self.next_id += count
+
+    def status(self, instance):
+        path = self.folder / f"{instance}.json"
+        return json.loads(path.read_text()) if path.exists() else {"inputs": [], "records_in": 0}
+
+    def partitions(self, instance):
+        return sorted(p for i in self.status(instance)["inputs"] for p in i.get("partitions", {}))
+
+    def until(self, condition, what):
+        live.e2e.flowd_driver.until(condition, what, UNTIL)
+
+    def until_shared(self):
+        self.until(lambda: (len(self.partitions("a")), len(self.partitions("b"))) == (2, 2), "two partitions each")
+
+    def until_written(self):
+        self.until(lambda: set(self.sorted_ids(self.topic("out"))) == set(range(self.next_id)), "every record")
+
+    def end(self, running):
+        running.signal()
+        ended = running.wait()
+        self.assertEqual(ended.code, 0, str(ended))
+
+    def come_and_go(self, options="", output=""):
+        """Records all the time, while a process joins, is killed, joins again and leaves."""
+        chance = random.Random(7)
+        a = self.member("a", options, output)
+        self.add(500)
+        b = self.member("b", options, output)
+        for _ in range(4):
+            self.add(chance.randrange(200, 900))
+        self.until_shared()
+        self.add(500)
+        time.sleep(chance.uniform(0, 0.4))  # somewhere within an epoch
+        b.signal(signal.SIGKILL)
+        b.wait()
+        self.add(500)
+        b = self.member("b", options, output)
+        self.add(500)
+        self.until_shared()
+        self.end(b)
+        self.add(300)
+        self.until_written()
+        self.end(a)
+        return self.sorted_ids(self.topic("out"))
+
+    def test_given_a_transaction_when_processes_come_go_and_are_killed_then_each_record_is_there_once(self):
+        for options in "", 'rebalance = "eager";':
+            self.setUp()
+            self.assertEqual(self.come_and_go(options), list(range(self.next_id)), options)
+            offsets = self.kafka.committed(self.topic("in"), self.topic("in"))
+            self.assertEqual(sum(o["offset"] for o in offsets.values()), self.next_id)
+
+    def test_given_no_transaction_when_processes_come_go_and_are_killed_then_no_record_is_lost(self):
+        for options in "", 'rebalance = "eager";':
+            self.setUp()
+            self.assertEqual(set(self.come_and_go(options, 'delivery = "at_least_once";')), set(range(self.next_id)), options)
+
+    def test_given_the_plan_when_positions_go_into_the_transaction_then_it_says_exactly_once(self):
+        self.job(JOB.replace("INSTANCE", "a").replace('serde = "json"; group', TYPES + " group").replace("OPTIONS", "").replace("OUTPUT", ""))
+        self.assertIn("shared by group, positions in the output's transaction", self.flowd("plan", "job.conf", expect=0).out)
+
+    def test_given_a_step_that_keeps_state_when_the_input_is_read_by_group_then_the_plan_refuses_it(self):
+        text = JOB.replace("INSTANCE", "a").replace('serde = "json"; group', TYPES + " group").replace("OPTIONS", "").replace("OUTPUT", "")
+        self.job(text.replace('where = "id >= 0";', 'name = "n"; key_by = "id"; aggregate: { n = "count(*)"; };'))
+        self.assertIn("a partition that goes to another process would leave its state behind", self.flowd("check", "job.conf", expect=3).err)
+
+    def test_given_a_trial_when_it_runs_beside_the_job_then_it_takes_no_partition_away(self):
+        a = self.member("a")
+        self.add(100)
+        self.until_written()
+        self.until(lambda: len(self.partitions("a")) == PARTITIONS, "all partitions")
+        before = self.kafka.committed(self.topic("in"), self.topic("in"))
+        self.flowd("run", "a.conf", "--limit", "10", "--dry-sink", expect=0)
+        self.assertEqual(len(self.partitions("a")), PARTITIONS)
+        self.assertEqual(self.kafka.committed(self.topic("in"), self.topic("in")), before)
+        self.end(a)
+
+
+if __name__ == "__main__":
+    live.main()
