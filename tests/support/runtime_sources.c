@@ -325,8 +325,9 @@ world_source_position(flow_source *s, uint32_t p, int64_t ordinal, void *bytes, 
 	if (s->stream->piece != 0) {
 		numbers[0] = (uint64_t)ordinal;
 	} else {
-		numbers[1] = ordinal < 0 ? (uint64_t)s->began[p] : (uint64_t)ordinal + 1; /* also behind INT64_MAX: the end */
-		numbers[0] = offset_of(t, (int64_t)numbers[1]);
+		int64_t next = ordinal == INT64_MAX ? s->ordinal[p] : ordinal < 0 ? s->began[p] : ordinal + 1;
+		numbers[0] = offset_of(t, next);
+		numbers[1] = (uint64_t)next;
 	}
 	memcpy(bytes, numbers, sizeof(numbers));
 	*size = sizeof(numbers);
