@@ -10,7 +10,10 @@
 
 #include "kafka_source.h"
 
-#define SESSION "10000" /* milliseconds; librdkafka's 45 s let partitions of a dead process lie for long */
+/* Milliseconds. */
+#define SESSION "10000"  /* librdkafka's 45 s let partitions of a dead process lie for long */
+#define HEARTBEAT "500"  /* members hear of a rebalance by it: with librdkafka's 3 s whoever joins waits for so long */
+#define COMMITTING "200" /* stored offsets are committed so often */
 
 /* What the group wants, as far as it is not answered yet. */
 #define NOTHING 0
@@ -190,6 +193,12 @@ on_rebalance(rd_kafka_t *client, rd_kafka_resp_err_t code, rd_kafka_topic_partit
 }
 
 /* --- the watching thread ---------------------------------------------------------------------------------------------------- */
+
+int
+kafka_group_is_taking(const flow_source *source)
+{
+	return atomic_load(&source->group->wish) == TAKING;
+}
 
 int
 kafka_group_wants(const flow_source *source)
@@ -378,6 +387,18 @@ kafka_group_released(flow_source *source, struct kafka_partition *p, flow_error 
 
 /* --- open, close -------------------------------------------------------------------------------------------------------------- */
 
+/* Unless it differs from librdkafka's own value. */
+static flow_status
+set_unless_set(flow_source *source, rd_kafka_conf_t *conf, const char *name, const char *absent, const char *value,
+			   flow_error *error)
+{
+	char now[32];
+	size_t size = sizeof(now);
+	if (rd_kafka_conf_get(conf, name, now, &size) != RD_KAFKA_CONF_OK || strcmp(now, absent) != 0)
+		return FLOW_OK;
+	return kafka_property_set(source->system->host, conf, name, value, error);
+}
+
 flow_status
 kafka_group_configure(flow_source *source, rd_kafka_conf_t *conf, flow_error *error)
 {
@@ -395,11 +416,15 @@ kafka_group_configure(flow_source *source, rd_kafka_conf_t *conf, flow_error *er
 		snprintf(name, sizeof(name), "%s-%u", value, source->task);
 		status = kafka_property_set(host, conf, "group.instance.id", name, error);
 	}
-	size = sizeof(value);
-	if (status == FLOW_OK && rd_kafka_conf_get(conf, "session.timeout.ms", value, &size) == RD_KAFKA_CONF_OK &&
-		strcmp(value, "45000") == 0)
-		status = kafka_property_set(host, conf, "session.timeout.ms", SESSION, error);
-	return status;
+	if (status == FLOW_OK)
+		status = set_unless_set(source, conf, "session.timeout.ms", "45000", SESSION, error);
+	if (status == FLOW_OK)
+		status = set_unless_set(source, conf, "heartbeat.interval.ms", "3000", HEARTBEAT, error);
+	if (status == FLOW_OK && source->commits)
+		status = kafka_property_set(host, conf, "enable.auto.commit", "true", error);
+	return status == FLOW_OK && source->commits
+			   ? kafka_property_set(host, conf, "auto.commit.interval.ms", COMMITTING, error)
+			   : status;
 }
 
 flow_status

@@ -528,3 +528,9 @@ kafka_read_commit(flow_source *source, rd_kafka_topic_partition_list_t *list, fl
 			   ? FLOW_OK
 			   : kafka_failed(host, error, code, "offsets of group '%s' cannot be committed", source->settings.group);
 }
+
+void
+kafka_read_store(flow_source *source, rd_kafka_topic_partition_list_t *list)
+{
+	rd_kafka_offsets_store(source->client, list); /* what is not assigned any more is left out */
+}

@@ -483,7 +483,12 @@ kafka_source_committed(flow_source *source, const flow_position *const *position
 		if (!still_ours(source, one->topic, one->partition))
 			rd_kafka_topic_partition_list_del_by_idx(list, i);
 	}
-	if (status == FLOW_OK && source->commits && list->cnt != 0)
+	/* A member whose commit waits behind its own question to join again, on the same connection, is thrown out for it. So it is left to
+	 * the client, which knows when it joins; while partitions are taken away it cannot be joining. */
+	int member = source->group != NULL;
+	if (status == FLOW_OK && source->commits && list->cnt != 0 && member)
+		kafka_read_store(source, list);
+	if (status == FLOW_OK && source->commits && list->cnt != 0 && (!member || kafka_group_is_taking(source)))
 		status = kafka_read_commit(source, list, error);
 	rd_kafka_topic_partition_list_destroy(list);
 	return status;

@@ -172,6 +172,8 @@ flow_status kafka_read_start(flow_source *source, flow_error *error);
 void kafka_read_drop(flow_source *source, const struct kafka_partition *p);
 /* Commits offsets, and waits. */
 flow_status kafka_read_commit(flow_source *source, rd_kafka_topic_partition_list_t *list, flow_error *error);
+/* For the client to commit, when it is in the middle of nothing. */
+void kafka_read_store(flow_source *source, rd_kafka_topic_partition_list_t *list);
 
 /* kafka_group.c -------------------------------------------------------------------------------------------------------- */
 
@@ -181,6 +183,7 @@ flow_status kafka_group_open(flow_source *source, flow_error *error);
 void kafka_group_close(flow_source *source);
 /* [watching thread] Whether there is something to look up, and looks it up. */
 int kafka_group_wants(const flow_source *source);
+int kafka_group_is_taking(const flow_source *source); /* partitions wait to be released */
 void kafka_group_look(flow_source *source);
 /* The group gave or took partitions: 1: the list changed. */
 flow_status kafka_group_changed(flow_source *source, int *changed, flow_error *error);

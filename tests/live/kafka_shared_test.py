@@ -108,19 +108,23 @@ class Shared(live.Test):
         self.configured()
         self.assertIn("shared by group, positions in the output's transaction", self.flowd("plan", "job.conf", expect=0).out)
 
-    def test_given_a_step_that_keeps_state_when_the_input_is_read_by_group_then_the_plan_refuses_it(self):
-        self.configured(steps='name = "n"; key_by = "id"; aggregate: { n = "count(*)"; };')
-        self.assertIn("a partition that goes to another process would leave its state behind", self.flowd("check", "job.conf", expect=3).err)
+    def test_given_a_step_that_partitions_anew_when_the_input_is_read_by_group_then_the_plan_refuses_it(self):
+        self.configured(steps='name = "n"; key_by = "id";')
+        self.assertIn("records do not go from process to process; read the input without a group", self.flowd("check", "job.conf", expect=3).err)
 
     def test_given_a_trial_when_it_runs_beside_the_job_then_it_takes_no_partition_away(self):
         a = self.member("a")
         self.add(100)
         self.until_written()
         self.until(lambda: len(self.partitions("a")) == PARTITIONS, "all partitions")
-        before = self.kafka.committed(self.topic("in"), self.topic("in"))
-        self.flowd("run", "a.conf", "--limit", "10", "--dry-sink", expect=0)
+        rebalances = self.status("a")["inputs"][0]["rebalances"]
+        trial = self.flowd.start("run", "a.conf", "--limit", "10", "--dry-sink")
+        self.addCleanup(trial.__exit__)
+        self.until(lambda: not trial.running() or self.add(20), "the end of the trial")
+        self.assertEqual(trial.wait().code, 0)
+        self.until_written()
         self.assertEqual(len(self.partitions("a")), PARTITIONS)
-        self.assertEqual(self.kafka.committed(self.topic("in"), self.topic("in")), before)
+        self.assertEqual(self.status("a")["inputs"][0]["rebalances"], rebalances)
         self.end(a)
 
 
