@@ -160,24 +160,26 @@ kafka_committer_last_marker(flow_committer *committer, const flow_marker *expect
 
 /* --- commit, abort ------------------------------------------------------------------------------------------------------ */
 
-/* Positions of one input go with the membership of the source that reads it. */
+/* Read by the same member. */
+static int
+is_of_member(const flow_input_position *a, const flow_input_position *b)
+{
+	return a->task == b->task && flow_slice_equal(a->input, b->input);
+}
+
+/* Positions go with the membership of the source that read them: one that was thrown out must not commit behind who has its
+ * partitions now, though another member of this process could. */
 static rd_kafka_error_t *
 send_positions(struct kafka_producer *producer, const flow_marker *marker, uint64_t first, flow_status *status,
 			   flow_error *error)
 {
 	flow_system *system = producer->system;
-	flow_slice input = marker->positions[first]->input;
-	rd_kafka_consumer_group_metadata_t *group = NULL;
-	flow_source *source = kafka_source_find(system, input, 0);
-	for (uint32_t task = 0; source != NULL && group == NULL; task++) {
-		flow_source *one = kafka_source_find(system, input, task);
-		if (one == NULL)
-			break;
-		group = kafka_source_group(one);
-	}
+	const flow_input_position *of = marker->positions[first];
+	flow_source *source = kafka_source_find(system, of->input, of->task);
+	rd_kafka_consumer_group_metadata_t *group = source == NULL ? NULL : kafka_source_group(source);
 	if (group == NULL) {
 		*status = flow_fail(producer->host, error, FLOW_E_CONFLICT, "input '%.*s' is in no group any more",
-							(int)input.size, input.data);
+							(int)of->input.size, of->input.data);
 		return NULL;
 	}
 	rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
@@ -186,7 +188,7 @@ send_positions(struct kafka_producer *producer, const flow_marker *marker, uint6
 		flow_position position = { .struct_size = FLOW_SIZEOF(flow_position),
 								   .partition = p->partition,
 								   .bytes = p->bytes };
-		if (flow_slice_equal(p->input, input))
+		if (is_of_member(p, of))
 			*status = kafka_position_add(source, &position, list, error);
 	}
 	rd_kafka_error_t *cause = NULL;
@@ -198,10 +200,10 @@ send_positions(struct kafka_producer *producer, const flow_marker *marker, uint6
 }
 
 static int
-is_first_of_input(const flow_marker *marker, uint64_t at)
+is_first_of_member(const flow_marker *marker, uint64_t at)
 {
 	for (uint64_t i = 0; i < at; i++)
-		if (flow_slice_equal(marker->positions[i]->input, marker->positions[at]->input))
+		if (is_of_member(marker->positions[i], marker->positions[at]))
 			return 0;
 	return 1;
 }
@@ -219,7 +221,7 @@ complete(struct kafka_producer *producer, const flow_marker *marker, flow_error 
 		return kafka_transaction_lost(producer, error);
 	for (uint64_t i = 0; i < marker->position_count; i++) {
 		rd_kafka_error_t *cause =
-			is_first_of_input(marker, i) ? send_positions(producer, marker, i, &status, error) : NULL;
+			is_first_of_member(marker, i) ? send_positions(producer, marker, i, &status, error) : NULL;
 		if (cause != NULL)
 			return kafka_transaction_failed(producer, cause, "positions of inputs cannot be committed", error);
 		if (status != FLOW_OK)
