@@ -31,9 +31,9 @@ class Shared(live.Test):
         text = JOB.replace("INSTANCE", instance).replace("OPTIONS", options).replace("OUTPUT", output)
         self.job(text.replace('where = "id >= 0";', steps), name)
 
-    def member(self, instance, options="", output=""):
+    def member(self, instance, options="", output="", *words):
         self.configured(instance, options, output, f"{instance}.conf")
-        running = self.flowd.start("run", f"{instance}.conf", "--state-dir", f"state-{instance}", "--status-file", f"{instance}.json")
+        running = self.flowd.start("run", f"{instance}.conf", "--state-dir", f"state-{instance}", "--status-file", f"{instance}.json", *words)
         self.addCleanup(running.__exit__)
         return running
 
@@ -113,7 +113,7 @@ class Shared(live.Test):
         self.assertIn("records do not go from process to process; read the input without a group", self.flowd("check", "job.conf", expect=3).err)
 
     def test_given_a_trial_when_it_runs_beside_the_job_then_it_takes_no_partition_away(self):
-        a = self.member("a")
+        a = self.member("a", "", "", "--set", "job.parallelism=1")
         self.add(100)
         self.until_written()
         self.until(lambda: len(self.partitions("a")) == PARTITIONS, "all partitions")

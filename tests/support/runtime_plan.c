@@ -222,6 +222,7 @@ maker_event_time(maker *m, uint32_t from, int64_t out_of_order)
 	plan_operator *op = add_operator(m, OPERATOR_EVENT_TIME, "event_time");
 	op->event_time = m->time;
 	op->out_of_order = out_of_order;
+	op->stream_kind[0] = m->operators[from].stream_kind[0];
 	op->key_schema[0] = m->operators[from].key_schema[0];
 	put_behind(m, op, from, EDGE_FORWARD, tasks_of(m, from));
 	return op->index;
