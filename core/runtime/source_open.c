@@ -197,7 +197,8 @@ source_attach(node *n, flow_error *error)
 									 .task_count = n->task->stage->task_count,
 									 .waker = &self->waker,
 									 .self_assigned = asked,
-									 .committed_by_output = asked && self->stream->committed_by_output };
+									 .committed_by_output = asked && self->stream->committed_by_output,
+									 .anew = self->stream->volatile_reader || self->stream->reset };
 	flow_status status =
 		self->ops->source_open(self->system, &self->stream->request, &self->info, &self->source, error);
 	status = error_settle(error, status, "source_open");

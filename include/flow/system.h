@@ -125,7 +125,7 @@ typedef struct flow_source_info {
 	uint32_t self_assigned;
 	uint32_t committed_by_output; /* in, self-assigned: an output's transaction commits its positions; source_committed only tells */
 	uint32_t sample; /* in: it is opened while planning, to look at the first bytes; the job's source reads them again */
-	uint32_t reserved;
+	uint32_t anew; /* in: 1: whatever the system remembers of earlier reading (what a group committed) does not count; begin at `start` */
 } flow_source_info;
 
 /* A partition of a source. */

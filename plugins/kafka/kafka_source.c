@@ -714,6 +714,7 @@ kafka_source_open(flow_system *system, const flow_stream_request *request, flow_
 	flow_status status = set_names(source, request, error);
 	if (status == FLOW_OK)
 		status = kafka_settings_read(system->host, request, &source->settings, error);
+	source->settings.anew |= FLOW_HAS(info, anew) && info->anew;
 	int by_group = status == FLOW_OK && source->settings.by_group && info->self_assigned;
 	source->commits = status == FLOW_OK && source->settings.group != NULL && !info->committed_by_output &&
 					  source->settings.by_group == by_group; /* else it is a trial */

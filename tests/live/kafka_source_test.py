@@ -83,6 +83,32 @@ class WhereReadingBegins(topics.Test):
         self.assertEqual(len(self.read(group + " reset_offset = true;")), 7)
 
 
+JOINED = """application: {{
+  name = "job";
+  systems: {{ kafka: {{ type = "kafka"; bootstrap_servers = "{servers}"; serde: {{ key = "string"; value: {{ type = "json"; fields: {{ id = "string"; }}; }}; }}; }};
+             files: {{ type = "file"; }}; }};
+  inputs:  {{ members: {{ system = "kafka"; physical_name = "{members}"; bounded = true; bootstrap = true; group = "{members}";
+                        serde: {{ key = "string"; value: {{ type = "json"; fields: {{ id = "string"; name = "string"; }}; }}; }}; }};
+             views: {{ system = "kafka"; physical_name = "{views}"; bounded = true; group = "{views}"; }}; }};
+  outputs: {{ out: {{ system = "files"; path = "out.txt"; serde = "json"; }}; }};
+  tables:  {{ member: {{ type = "memory"; }}; }};
+  flow: ( {{ from = "members"; key_by = "id"; }}, {{ write_table = "member"; }},
+          {{ from = "views"; key_by = "id"; }}, {{ join_table = "member"; }}, {{ project = ["id", "name"]; }}, {{ to = "out"; }} );
+}};
+"""
+
+
+class Tables(topics.Test):
+    def test_given_a_compacted_topic_that_feeds_a_table_when_a_job_goes_on_by_group_then_the_table_has_all_rows_again(self):
+        members, views = self.topic("members", 2, cleanup_policy="compact"), self.topic("views", 2)
+        self.kafka.produce(members, [{"key": n, "value": f'{{"id": "{n}", "name": "{n.upper()}"}}'} for n in ("ann", "bob")])
+        self.write("job.conf", JOINED.format(servers=self.kafka.servers, members=members, views=views))
+        for name in ("ann", "bob"):
+            self.kafka.produce(views, [{"key": name, "value": f'{{"id": "{name}"}}'}])
+            self.flowd("run", "job.conf", expect=0)
+            self.assertEqual(self.lines(), [f'{{"id":"{name}","name":"{name.upper()}"}}'])
+
+
 class WhatCannotBe(topics.Test):
     def test_given_a_topic_that_is_not_there_when_a_job_is_planned_then_its_name_is_told_soon(self):
         began = time.monotonic()
@@ -95,22 +121,6 @@ class WhatCannotBe(topics.Test):
         failed = self.flowd("run", self.to_file("t", system='request_timeout = "1s";'), expect=3)
         self.assertIn("no answer from the brokers within 1000 ms", failed.err)
         self.assertIn("bootstrap_servers", failed.err)
-
-    def test_given_a_checked_configuration_when_there_is_no_broker_then_nothing_is_asked(self):
-        self.kafka.servers = "127.0.0.1:1"
-        self.flowd("check", self.to_file("t"), expect=0)
-
-    def test_given_wrong_properties_when_a_job_is_checked_then_each_is_named_with_its_line(self):
-        self.to_file("t", system="""consumer: { fetch: { min: { bytes = "many"; }; };
-            group: { id = "g"; };
-            no: { such = 1; }; };""")
-        failed = self.flowd("check", "job.conf", expect=3)
-        self.assertRegex(failed.err, r"job.conf:3: property 'fetch.min.bytes'")
-        self.assertRegex(failed.err, r"job.conf:4: property 'group.id': is set by flowd; use the option group of the input")
-        self.assertRegex(failed.err, r"job.conf:5: property 'no.such': librdkafka .* has no such property")
-
-    def test_given_a_pattern_that_is_none_when_a_job_is_checked_then_it_is_refused(self):
-        self.assertIn("pattern", self.flowd("check", self.to_file("t", 'pattern = "a(";'), expect=3).err)
 
 
 class WhileAJobRuns(topics.Test):
