@@ -167,6 +167,9 @@ flow_status kafka_limits_check(const struct kafka_limits *limits, const flow_bat
 
 /* Begins one if none is open. Under the lock. FLOW_E_CONFLICT: it is lost; FLOW_E_FENCED. */
 flow_status kafka_transaction_enter(struct kafka_producer *producer, flow_error *error);
+/* What an error makes of a transaction: FLOW_E_CONFLICT, or the status of what would come again: a topic that is gone, a right that is
+ * missing. */
+flow_status kafka_transaction_verdict(rd_kafka_resp_err_t code);
 /* A report says that a record of it was not written. Under the lock. */
 void kafka_transaction_spoil(struct kafka_producer *producer, flow_status status, const char *why);
 /* After something failed: whether a newer process runs, or the transaction is merely lost. Not under the lock. */

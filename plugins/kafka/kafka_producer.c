@@ -112,15 +112,17 @@ report_failed(struct kafka_producer *producer, const rd_kafka_message_t *message
 	char name[KAFKA_ERROR_SIZE / 2], why[KAFKA_ERROR_SIZE];
 	kafka_record_name(rd_kafka_topic_name(message->rkt), message->partition, message->key, message->key_len, name,
 					  sizeof(name));
-	snprintf(why, sizeof(why), "%s: %s", name, rd_kafka_err2str(message->err));
 	flow_status status = kafka_status(message->err);
+	snprintf(why, sizeof(why), "%s: %s%s", name, rd_kafka_err2str(message->err),
+			 status == FLOW_E_NOT_FOUND ? " (was the topic deleted?)" : "");
 	if (is_of_record(message->err))
 		status = status == FLOW_E_FAILED ? FLOW_E_RANGE : status;
 	else if (status == FLOW_E_TIMEOUT || status == FLOW_E_UNAVAILABLE)
 		status = FLOW_E_FAILED; /* librdkafka has tried again already, as often as it is allowed to */
 	pthread_mutex_lock(&producer->lock);
 	if (producer->output == NULL)
-		kafka_transaction_spoil(producer, is_of_record(message->err) ? status : FLOW_E_CONFLICT, why);
+		kafka_transaction_spoil(producer, is_of_record(message->err) ? status : kafka_transaction_verdict(message->err),
+								why);
 	else if (is_of_record(message->err))
 		kafka_writer_refuse(writer, slot->batch, row, status, why);
 	else if (writer->failed == FLOW_OK) {

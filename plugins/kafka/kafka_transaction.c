@@ -94,6 +94,13 @@ kafka_transaction_note(struct kafka_producer *producer, const char *group, int64
 
 /* --- lost, or fenced ---------------------------------------------------------------------------------------------------- */
 
+flow_status
+kafka_transaction_verdict(rd_kafka_resp_err_t code)
+{
+	flow_status status = kafka_status(code);
+	return status == FLOW_E_NOT_FOUND || status == FLOW_E_DENIED ? status : FLOW_E_CONFLICT;
+}
+
 void
 kafka_transaction_spoil(struct kafka_producer *producer, flow_status status, const char *why)
 {
@@ -191,7 +198,7 @@ kafka_transaction_failed(struct kafka_producer *producer, rd_kafka_error_t *caus
 	if (fatal || abort) {
 		pthread_mutex_lock(&producer->lock);
 		if (!fatal)
-			kafka_transaction_spoil(producer, FLOW_E_CONFLICT, text);
+			kafka_transaction_spoil(producer, kafka_transaction_verdict(code), text);
 		pthread_mutex_unlock(&producer->lock);
 		return kafka_transaction_lost(producer, error);
 	}

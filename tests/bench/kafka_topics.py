@@ -62,7 +62,8 @@ class Broker:
 
     def flow(self, name, topic, count, output):
         def once():
-            job = self.place.job(name, JOB % {"name": name, "servers": self.kafka.servers, "from": topic, "to": self.fresh(), "output": output})
+            words = {"name": name, "servers": self.kafka.servers, "from": topic, "to": self.fresh(), "output": output}
+            job = self.place.job(name, JOB % words)
             return self.place.flow(job, count)()
         return once
 
@@ -74,11 +75,10 @@ def rates(figure, samples, count):
 
 
 def topics(place, pairs):
-    """Topic to topic, 100 bytes and 1 KiB; and what exactly once costs."""
+    """Topic to topic, 100 bytes (--documents of them) and 1 KiB (a fifth); and what exactly once costs."""
     broker = Broker(place)
     try:
-        for size, count in ((100, 5000000), (1024, 1000000)):
-            count = 2000 if place.smoke else count
+        for size, count in ((100, place.document_count), (1024, place.document_count // 5)):
             topic = broker.filled(size, count)
             samples = measure.interleave(pairs, flowd=broker.flow("pass", topic, count, 'delivery = "at_least_once";'),
                                          librdkafka=broker.loop(topic, count))
@@ -86,8 +86,8 @@ def topics(place, pairs):
                                       count), samples, count)
             samples = measure.interleave(pairs, exactly=broker.flow("once", topic, count, ""),
                                          at_least=broker.flow("pass", topic, count, 'delivery = "at_least_once";'))
-            yield rates(measure.ratio(f"topic to topic, {size} bytes, exactly once beside at least once", samples, "exactly", "at_least", 1.25,
-                                      count), samples, count)
+            name = f"topic to topic, {size} bytes, exactly once beside at least once"
+            yield rates(measure.ratio(name, samples, "exactly", "at_least", 1.25, count), samples, count)
     finally:
         broker.close()
 

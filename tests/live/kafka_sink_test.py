@@ -68,10 +68,23 @@ class Sink(live.Test):
         self.made(system='transaction_timeout = "5s";')
         said = self.failing(3, "--set", "job.checkpoint_interval=5s")
         self.assertIn("checkpoint_interval (5000 ms) must be shorter than transaction_timeout of the system 'kafka' (5000 ms)", said)
+        self.assertIn("checkpoint_interval is 0", self.failing(3, "--set", "job.checkpoint_interval=0s"))
         self.made(output='producer: { linger: { ms = 50; }; };')
         self.assertIn("outputs that commit by a transaction share a client", self.failing(3))
         self.made(output='delivery = "at_least_once"; producer: { linger: { ms = 50; }; };')
         self.flowd("run", "job.conf", expect=0)
+
+    def test_given_a_topic_that_is_deleted_when_it_is_being_written_then_the_job_ends_with_its_name(self):
+        for delivery in ("best", "at_least_once"):
+            self.topics.clear()
+            self.kafka.create(self.topic("out"))
+            self.made(count=10000000, input="rate = 1000;", output=f'delivery = "{delivery}";')
+            with self.flowd.start("run", "job.conf") as job:
+                live.until(lambda: self.kafka.describe(self.topic("out"))[0]["high"] > 100, "the first records")
+                self.kafka.delete(self.topic("out"))
+                ended = job.wait()
+            self.assertEqual(ended.code, 1, str(ended))
+            self.assertIn(self.topic("out"), ended.err.splitlines()[-1])
 
     def test_given_a_second_process_of_the_job_when_it_starts_then_the_first_one_ends_and_says_why(self):
         self.kafka.create(self.topic("out"))
