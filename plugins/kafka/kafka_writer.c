@@ -24,12 +24,6 @@ check_transaction(const flow_system *system, const flow_stream_request *request,
 						 "outputs that commit by a transaction share a client: set the properties at the system, or "
 						 "delivery = \"at_least_once\" here");
 	}
-	if (request->checkpoint_interval == 0)
-		return flow_fail(
-			host, error, FLOW_E_CONFIG,
-			"a transaction lasts from checkpoint to checkpoint, and checkpoint_interval is 0: set one that is "
-			"shorter than transaction_timeout of the system '%s', or delivery = \"at_least_once\" here",
-			system->name);
 	if (request->checkpoint_interval >= system->transaction_timeout)
 		return flow_fail(
 			host, error, FLOW_E_CONFIG,
