@@ -6,8 +6,9 @@
 
 #include "kafka_output.h"
 
-#define POLL 100           /* milliseconds */
-#define SAY_AFTER 10000000 /* microseconds */
+#define POLL 100          /* milliseconds */
+#define ASK_AFTER 3000000 /* microseconds */
+#define SAY_AFTER 10000000
 #define QUEUE_RECORDS "1000000"
 #define BATCH_BYTES 1000000 /* librdkafka's default of batch.size and message.max.bytes */
 #define BATCH_OVERHEAD 512
@@ -163,35 +164,55 @@ wake_waiting(struct kafka_producer *producer)
 	pthread_mutex_unlock(&producer->lock);
 }
 
+/* What the thread knows of records that wait. */
+struct patience {
+	int64_t since; /* the last report, or the last time that nothing waited */
+	int64_t asked, said;
+};
+
+/* A topic that was deleted is noticed by asking; the client itself asks only each discovery_interval. */
+static void
+ask_about_topics(struct kafka_producer *producer)
+{
+	const struct rd_kafka_metadata *metadata;
+	if (rd_kafka_metadata(producer->client, 0, NULL, &metadata, POLL) == RD_KAFKA_RESP_ERR_NO_ERROR)
+		rd_kafka_metadata_destroy(metadata);
+}
+
 /* Brokers that are away for long are not an error, but people want to hear of it. */
 static void
-say_waiting(struct kafka_producer *producer, int served, int64_t *last, int64_t *since)
+note_waiting(struct kafka_producer *producer, int served, struct patience *p)
 {
 	int64_t now = producer->host->monotonic();
 	int waiting = rd_kafka_outq_len(producer->client);
 	if (served > 0 || waiting == 0) {
-		*last = *since = now;
+		p->since = p->asked = p->said = now;
 		return;
 	}
-	if (now - *last < SAY_AFTER)
+	if (now - p->asked >= ASK_AFTER && !atomic_load(&producer->closing)) {
+		p->asked = now;
+		ask_about_topics(producer);
+	}
+	if (now - p->said < SAY_AFTER)
 		return;
-	*last = now;
+	p->said = now;
 	flow_say(producer->host, FLOW_LOG_WARN, producer->system->name,
 			 "%d records have waited %lld s for an answer of the brokers; flowd goes on when they are back", waiting,
-			 (long long)((now - *since) / 1000000));
+			 (long long)((now - p->since) / 1000000));
 }
 
 static void *
 take_reports(void *context)
 {
 	struct kafka_producer *producer = context;
-	int64_t last = producer->host->monotonic(), since = last;
+	int64_t now = producer->host->monotonic();
+	struct patience patience = { .since = now, .asked = now, .said = now };
 	while (!atomic_load(&producer->closing) || rd_kafka_outq_len(producer->client) > 0) {
 		int served = rd_kafka_poll(producer->client, atomic_load(&producer->closing) ? 1 : POLL);
 		count_run(producer);
 		if (served > 0 && atomic_load(&producer->waiting))
 			wake_waiting(producer);
-		say_waiting(producer, served, &last, &since);
+		note_waiting(producer, served, &patience);
 	}
 	return NULL;
 }
