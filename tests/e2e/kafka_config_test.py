@@ -62,5 +62,13 @@ class Configuration(e2e.Test):
             self.assertNotIn("s3cret", ended.out + ended.err, words)
 
 
+    def test_given_an_application_in_c_when_it_is_checked_then_what_its_descriptors_say_is_right(self):
+        application = e2e.BUILD / "tests/applications/shop.so"
+        self.flowd("check", application, expect=0)
+        shown = self.flowd("explain", application, "streams.orders", expect=0).out + self.flowd("explain", application, "systems.shop", expect=0).out
+        for line in ("start_offsets", "fetch", "linger", "zstd", "oldest"):
+            self.assertIn(line, shown)
+
+
 if __name__ == "__main__":
     e2e.main()
