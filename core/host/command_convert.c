@@ -20,6 +20,7 @@ struct shown {
 	const conversion *conversion;
 	arguments *given;
 	const char *target; /* the output's path */
+	int stopped;        /* by a signal */
 };
 
 static int
@@ -48,16 +49,19 @@ print_result(const struct shown *shown, const runtime_status_report *report)
 static void
 print_end(void *context, runtime *run, uint32_t outcome)
 {
-	const struct shown *shown = context;
+	struct shown *shown = context;
 	runtime_status_report report;
 	runtime_status(run, &report);
+	shown->stopped = outcome == RUN_INTERRUPTED;
 	if (arguments_value(shown->given, "json") != NULL) {
 		report_print_json(shown->session->plan, &report, outcome, to_standard_output(shown) ? stderr : stdout);
 		return;
 	}
 	if (outcome == RUN_FINISHED && !to_standard_output(shown) && log_level() >= FLOW_LOG_INFO)
 		print_result(shown, &report);
-	if (outcome == RUN_INTERRUPTED)
+	if (shown->stopped && to_standard_output(shown))
+		fprintf(stderr, "flowd %s: stopped before the end\n", shown->conversion->command);
+	else if (shown->stopped)
 		fprintf(stderr, "flowd %s: stopped; nothing was written to %s\n", shown->conversion->command, shown->target);
 	if (log_level() >= FLOW_LOG_WARN)
 		report_losses(&report, stderr);
@@ -85,7 +89,7 @@ is_quiet(const struct shown *shown)
 static int
 run_plan(session *s, const conversion *c, arguments *given)
 {
-	struct shown shown = { s, c, given, c->out.paths[0] };
+	struct shown shown = { s, c, given, c->out.paths[0], 0 };
 	runtime_request request = {
 		.plan = s->plan,
 		.host = &host_services,
@@ -100,7 +104,8 @@ run_plan(session *s, const conversion *c, arguments *given)
 		.excused = nobody_reads,
 		.context = &shown,
 	};
-	return job_run(&request, &view);
+	int exit_code = job_run(&request, &view);
+	return shown.stopped ? EXIT_RUN_FAILED : exit_code; /* nothing is there that a next command could use */
 }
 
 static int

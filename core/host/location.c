@@ -111,7 +111,10 @@ static int
 use_format(location *l, session *s, const char *word)
 {
 	const manifest_component *serving = registry_serving(s->registry, FLOW_SERDE, word, &l->format_options);
-	return load(l, s, FLOW_SERDE, serving == NULL ? word : serving->id, &l->format);
+	int exit_code = load(l, s, FLOW_SERDE, serving == NULL ? word : serving->id, &l->format);
+	if (exit_code == EXIT_USAGE)
+		fprintf(stderr, "Formats by suffix are: %s; flowd help lists all serdes\n", list_served(s, FLOW_SERDE, 0));
+	return exit_code;
 }
 
 static int
@@ -130,10 +133,19 @@ unknown_format(const location *l, session *s, const char *path, const char *suff
 	return EXIT_USAGE;
 }
 
+/* Formats by suffix are the same where component and options are: .csv and .tsv are not. */
+static int
+same_format(const flow_component *first, const char *first_options, const location *l)
+{
+	const char *options = l->format_options == NULL ? "" : l->format_options;
+	return first == l->format && strcmp(first_options == NULL ? "" : first_options, options) == 0;
+}
+
 static int
 format_by_suffix(location *l, session *s, const char *format_option)
 {
 	const flow_component *first = NULL;
+	const char *first_suffix = NULL, *first_options = NULL;
 	for (size_t i = 0; i < l->path_count; i++) {
 		const char *suffix = suffix_of(l, s, l->paths[i]);
 		const manifest_component *found =
@@ -143,12 +155,14 @@ format_by_suffix(location *l, session *s, const char *format_option)
 		int exit_code = load(l, s, FLOW_SERDE, found->id, &l->format);
 		if (exit_code != EXIT_DONE)
 			return exit_code;
-		if (first != NULL && first != l->format) {
-			fprintf(stderr, "flowd %s: %s is %s and %s is %s: one run reads one format\n", l->command, l->paths[0],
-					first->id, l->paths[i], l->format->id);
+		if (first != NULL && !same_format(first, first_options, l)) {
+			fprintf(stderr, "flowd %s: %s is %s and %s is %s: one run reads one format; %s FORMAT reads all as one\n",
+					l->command, l->paths[0], first_suffix, l->paths[i], suffix, format_option);
 			return EXIT_USAGE;
 		}
 		first = l->format;
+		first_suffix = suffix;
+		first_options = l->format_options;
 	}
 	return EXIT_DONE;
 }

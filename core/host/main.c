@@ -1,4 +1,5 @@
 /* flowd: parses the command line and runs the command. */
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,12 +23,30 @@ configure_log(const arguments *given)
 	return 1;
 }
 
+/*
+ * A standard stream that is closed would be taken by the next file that is opened, and what is meant for it would go there. Its
+ * place is filled with something that cannot be used in its direction, so that who needs it is told so.
+ */
+static int
+fill_standard_streams(void)
+{
+	for (int number = STDIN_FILENO; number <= STDERR_FILENO; number++) {
+		if (fcntl(number, F_GETFD) != -1)
+			continue;
+		if (open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY) != number)
+			return 0;
+	}
+	return 1;
+}
+
 int
 main(int count, char **words)
 {
 	/* A reader that is gone and a file at its limit are errors of the write, with their place. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
+	if (!fill_standard_streams())
+		return EXIT_RUN_FAILED; /* and there is nobody to tell why */
 	int exit_code;
 	arguments *given = arguments_parse(count, words, &exit_code);
 	if (given == NULL)

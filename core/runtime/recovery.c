@@ -253,8 +253,10 @@ make_throwaway(runtime *run, flow_error *error)
 	char path[4096];
 	snprintf(path, sizeof(path), "%s/flowd-XXXXXX", folder == NULL || folder[0] == '\0' ? "/tmp" : folder);
 	if (mkdtemp(path) == NULL)
-		return error_set(error, status_of_errno(errno), "%s: cannot make a folder for the state of this run: %s", path,
-						 strerror(errno));
+		return error_set(error, status_of_errno(errno),
+						 "%s: cannot make a folder for the state of this run: %s; set TMPDIR to a folder where "
+						 "one can be made",
+						 path, strerror(errno));
 	memory_release(run->state_directory);
 	run->state_directory = memory_copy_text(path, strlen(path));
 	return run->state_directory == NULL ? error_set(error, FLOW_E_MEMORY, "out of memory") : FLOW_OK;

@@ -1,6 +1,7 @@
 /* Lines of a byte stream, or records, each one text of a form. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "flow_sdk/cell.h"
 #include "flow_sdk/decoder.h"
@@ -177,12 +178,21 @@ next_line(struct flow_decoder *d, const flow_window *window, uint64_t *at, flow_
 	return status;
 }
 
+/* How long the byte order mark is that the stream begins with; 0: there is none, or it is not whole yet. */
+static uint64_t
+mark_size(const flow_window *window)
+{
+	static const char mark[] = { '\xEF', '\xBB', '\xBF' };
+	int there = window->offset == 0 && window->size >= sizeof(mark) && memcmp(window->data, mark, sizeof(mark)) == 0;
+	return there ? sizeof(mark) : 0;
+}
+
 flow_status
 logs_decode(flow_decoder *d, flow_window *window, flow_builder *builder, flow_error *error)
 {
 	flow_status status = FLOW_OK;
-	uint64_t at = 0;
-	window->consumed = 0;
+	uint64_t at = mark_size(window);
+	window->consumed = at;
 	if (builder->ordinal == NULL && builder->ops->add_columns(builder, FLOW_COLUMN_ORDINAL) != FLOW_OK)
 		status = FLOW_E_MEMORY;
 	while (status == FLOW_OK && at < window->size && !flow_builder_full(builder)) {

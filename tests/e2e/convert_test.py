@@ -142,6 +142,26 @@ class Cat(Convert):
             self.assertEqual(shown.stderr.read(), b"")
         self.assertEqual(shown.returncode, 0)
 
+    def test_a_standard_stream_that_is_closed_is_an_error_and_nothing_else_takes_its_place(self):
+        for closing, code, says in ((">&-", 1, "cannot write"), ("<&-", 0, ""), ("2>&-", 0, "")):
+            with self.subTest(closing=closing):
+                ended = subprocess.run(["sh", "-c", f'exec "$0" cat in.csv {closing}', e2e.FLOWD], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                       cwd=self.folder, text=True)
+                self.assertEqual(ended.returncode, code, ended.stderr)
+                self.assertIn(says, ended.stderr)
+                self.assertEqual(len(ended.stdout.splitlines()), 0 if code else len(ROWS))
+        ended = subprocess.run(["sh", "-c", 'exec "$0" cat - --from-format csv <&-', e2e.FLOWD], stderr=subprocess.PIPE, cwd=self.folder, text=True)
+        self.assertEqual(ended.returncode, 3)
+        self.assertIn("cannot read", ended.stderr)
+
+    def test_files_whose_suffixes_stand_for_different_options_are_no_one_format(self):
+        self.write("b.tsv", "id\tcarrier\n1\tUA\n")
+        self.refused("cat", "in.csv", "b.tsv", says=["in.csv is csv and b.tsv is tsv", "--from-format"])
+        self.refused("convert", "b.tsv", "in.csv", "out.jsonl", says=["b.tsv is tsv and in.csv is csv"])
+        self.write("a.ndjson", '{"a":1}\n')
+        self.write("b.jsonl", '{"a":2}\n')
+        self.assertEqual(self.cat("a.ndjson", "b.jsonl"), [{"a": 1}, {"a": 2}])
+
     def test_full_standard_output_is_an_error(self):
         with open("/dev/full", "wb") as full:
             ended = subprocess.run([e2e.FLOWD, "cat", "in.csv"], stdout=full, stderr=subprocess.PIPE, cwd=self.folder)
@@ -288,6 +308,7 @@ class Files(Convert):
             said = run.stderr.read()
         os.close(write)
         self.assertIn(b"stopped", said)
+        self.assertEqual(run.returncode, 1)  # `flowd convert a b && rm a` must keep a
         self.assertEqual(self.names(), ["in.csv"])
 
     def test_a_cut_container_file_fails_and_leaves_the_target_alone(self):

@@ -29,6 +29,10 @@ without_fields_a_line_is_a_map_of_texts(void **state)
 			   "{\"url\":\"http://x/?q=1&r=2\",\"at\":\"2024-01-01T00:00:00Z\"}\n");
 	check_rows(NULL, "m=\"say \\\"hi\\\"\\n\\\\ \\u00e9\\ud83d\\ude00 =\" \xC3\xA9=1\n",
 			   "{\"m\":\"say \\\"hi\\\"\\n\\\\ \xC3\xA9\xF0\x9F\x98\x80 =\",\"\xC3\xA9\":\"1\"}\n");
+	check_rows(NULL,
+			   "\xEF\xBB\xBF"
+			   "a=1\nb=2\n",
+			   "{\"a\":\"1\"}\n{\"b\":\"2\"}\n");
 	check_rows(OPTIONS("duplicates=last"), "a=1 b=2 a=3\n", "{\"a\":\"3\",\"b\":\"2\"}\n");
 }
 
