@@ -8,11 +8,12 @@
 
 #include "flow/flow.h"
 #include "flow_sdk/cell.h"
+#include "flow_sdk/time.h"
 
 #define ZEROS 0x3030303030303030ull
 
 /* 1 to 8 digits at once; 0 if there is another character. */
-static inline int
+static inline __attribute__((always_inline)) int
 csv_short_digits(const char *text, uint64_t size, uint64_t *number)
 {
 	uint64_t word;
@@ -31,7 +32,7 @@ csv_short_digits(const char *text, uint64_t size, uint64_t *number)
 }
 
 /* Up to 16 digits with a minus sign. 0: ask the exact function. */
-static inline int
+static inline __attribute__((always_inline)) int
 csv_usual_integer(const char *text, uint64_t size, int64_t *number)
 {
 	int negative = size != 0 && text[0] == '-';
@@ -82,6 +83,38 @@ csv_usual_float(const char *text, uint64_t size, double *number)
 		return 0;
 	double result = (double)value / powers[behind];
 	*number = negative ? -result : result;
+	return 1;
+}
+
+/* Two digits; *bad is set where there is something else. */
+static inline unsigned
+csv_two_digits(const char *text, unsigned *bad)
+{
+	unsigned high = (unsigned)(unsigned char)text[0] - '0';
+	unsigned low = (unsigned)(unsigned char)text[1] - '0';
+	*bad |= (unsigned)(high > 9) | (unsigned)(low > 9);
+	return high * 10 + low;
+}
+
+/* Seconds of "2013-01-01T10:00:00Z", days up to the 28th, years up to 2199. 0: ask the exact function. */
+static inline int
+csv_usual_instant(const char *text, uint64_t size, int64_t *seconds)
+{
+	if (size != 20 || text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[13] != ':' || text[16] != ':' ||
+		text[19] != 'Z')
+		return 0;
+	unsigned bad = 0;
+	unsigned century = csv_two_digits(text, &bad);
+	unsigned year = csv_two_digits(text + 2, &bad);
+	unsigned month = csv_two_digits(text + 5, &bad);
+	unsigned day = csv_two_digits(text + 8, &bad);
+	unsigned hour = csv_two_digits(text + 11, &bad);
+	unsigned minute = csv_two_digits(text + 14, &bad);
+	unsigned second = csv_two_digits(text + 17, &bad);
+	if (bad || century > 21 || month - 1 > 11 || day - 1 > 27 || hour > 23 || minute > 59 || second > 59)
+		return 0;
+	int64_t days = flow_days_from_civil((int64_t)(century * 100 + year), month, day);
+	*seconds = days * 86400 + (int64_t)(hour * 3600 + minute * 60 + second);
 	return 1;
 }
 

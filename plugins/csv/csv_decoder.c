@@ -46,6 +46,9 @@ csv_column_set(struct flow_decoder *d, uint32_t column, uint32_t field)
 		c->action = AS_STRING;
 	else if (schema->kind == FLOW_KIND_INT64 || schema->kind == FLOW_KIND_INT32)
 		c->action = AS_INTEGER;
+	else if (schema->kind == FLOW_KIND_TIMESTAMP && schema->unit == FLOW_MICROSECONDS &&
+			 (schema->flags & FLOW_SCHEMA_ZONED) != 0)
+		c->action = AS_INSTANT;
 	else
 		c->action = schema->kind == FLOW_KIND_FLOAT64 ? AS_FLOAT : AS_OTHER;
 }

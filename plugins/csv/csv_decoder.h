@@ -15,6 +15,7 @@
 #define AS_FLOAT 3
 #define AS_OTHER 4
 #define AS_LOCAL_NUMBER 5
+#define AS_INSTANT 6
 
 struct column {
 	const flow_schema *schema; /* NULL: not a field */

@@ -136,14 +136,14 @@ convert_local(const struct flow_decoder *d, const struct column *c, flow_slice t
 	return FLOW_OK;
 }
 
-/* A field's text into its cell. */
+/* A field's text into its cell. `token_sizes`: those of the format, or 0: it is not null. */
 static inline __attribute__((always_inline)) void
 take_field(struct flow_decoder *d, struct scan *s, struct record *r, const struct column *c, const char *text,
-		   uint64_t size, int not_null)
+		   uint64_t size, uint64_t token_sizes)
 {
 	flow_value *cell = &r->cells[c->field];
 	flow_status status = FLOW_OK;
-	if (!not_null && d->format->token_sizes != 0 && csv_is_token(d->format, text, size)) {
+	if (__builtin_expect((token_sizes >> (size < 63 ? size : 63) & 1) != 0, 0) && csv_is_token(d->format, text, size)) {
 		*cell = flow_null();
 		if (!c->nullable)
 			fault(r, FLOW_E_TYPE, r->fields, "is null, and its type does not allow that (a '?' behind the type does)",
@@ -175,6 +175,15 @@ take_field(struct flow_decoder *d, struct scan *s, struct record *r, const struc
 		status = convert_other(c, flow_slice_make(text, size), r, cell);
 		break;
 	}
+	case AS_INSTANT: {
+		int64_t seconds;
+		if (__builtin_expect(csv_usual_instant(text, size, &seconds), 1)) {
+			*cell = flow_timestamp(seconds * 1000000, FLOW_MICROSECONDS, FLOW_ZONED);
+			return;
+		}
+		status = convert_other(c, flow_slice_make(text, size), r, cell);
+		break;
+	}
 	case AS_LOCAL_NUMBER:
 		status = convert_local(d, c, flow_slice_make(text, size), r, cell);
 		break;
@@ -190,7 +199,7 @@ static __attribute__((noinline)) void
 take_unusual(struct flow_decoder *d, struct scan *s, struct record *r, const struct column *c, const char *text,
 			 uint64_t size, int not_null)
 {
-	take_field(d, s, r, c, text, size, not_null);
+	take_field(d, s, r, c, text, size, not_null ? 0 : d->format->token_sizes);
 }
 
 /* The text between quotes with doubled quotes (and escapes) undone; NULL: out of memory. */
@@ -353,44 +362,54 @@ escaped_field(struct flow_decoder *d, struct scan *s, struct record *r, uint32_t
 
 static const struct column skipped_column = { .action = SKIP };
 
-/* One record from r->start on. On WHOLE r->at is its line feed, or r->end. */
+/* One record from r->start on. On WHOLE r->at is its line feed, or r->end. What does not change within a record is in locals: stores
+ * into cells could change anything else, as far as a compiler knows. */
 static inline int
 cut_record(struct flow_decoder *d, struct scan *s, struct record *r)
 {
 	const char *data = s->data;
+	const struct column *columns = d->columns;
+	const uint32_t count = d->state.column_count;
+	const uint32_t end = r->end;
+	const int quote = d->format->quote;
+	const int escape = d->format->escape != 0 ? d->format->escape : -1;
+	const uint64_t token_sizes = d->format->token_sizes;
 	uint32_t at = r->start;
-	for (;; r->fields++) {
-		const struct column *c = r->fields < d->state.column_count ? &d->columns[r->fields] : &skipped_column;
-		if (__builtin_expect(data[at] == d->format->quote && at < r->end, 0)) {
+	uint32_t fields = 0;
+	for (;;) {
+		const struct column *c = fields < count ? &columns[fields] : &skipped_column;
+		uint32_t stop;
+		r->fields = fields++;
+		if (__builtin_expect(data[at] == quote && at < end, 0)) {
 			int result = quoted_field(d, s, r, at, c);
 			if (result != WHOLE)
 				return result;
+			stop = r->at;
 		} else {
-			uint32_t stop = next_position(d, s);
-			if (__builtin_expect(stop >= r->end, 0)) {
+			stop = next_position(d, s);
+			if (__builtin_expect(stop >= end, 0)) {
 				if (!r->final)
 					return r->over ? TOO_LONG : INCOMPLETE;
-				stop = r->end;
+				stop = end;
 			}
-			if (__builtin_expect(d->format->escape != 0 && stop < r->end && data[stop] == d->format->escape, 0)) {
+			if (__builtin_expect(data[stop] == escape && stop < end, 0)) {
 				int result = escaped_field(d, s, r, at, stop, c);
 				if (result != WHOLE)
 					return result;
-			} else {
-				r->at = stop;
+				stop = r->at;
+			} else if (c->action != SKIP) {
 				uint32_t size = stop - at;
-				if (c->action != SKIP) {
-					if (size != 0 && data[stop - 1] == '\r' && stop < r->end && data[stop] == '\n')
-						size--;
-					take_field(d, s, r, c, data + at, size, 0);
-				}
+				if (data[stop] == '\n' && size != 0 && data[stop - 1] == '\r' && stop < end)
+					size--;
+				take_field(d, s, r, c, data + at, size, token_sizes);
 			}
 		}
-		if (r->at == r->end || data[r->at] == '\n') {
-			r->fields++;
+		if (stop == end || data[stop] == '\n') {
+			r->at = stop;
+			r->fields = fields;
 			return WHOLE;
 		}
-		at = r->at + 1;
+		at = stop + 1;
 	}
 }
 

@@ -1,6 +1,8 @@
-"""From file to file: CSV to JSON, filtered JSON, the quickstart's job."""
+"""From file to file: CSV to JSON, filtered JSON, the quickstart's job. And the text serdes alone, within one process."""
+import os
+
 import jobs
-from measure import interleave, ratio
+from measure import Figure, interleave, ratio, run
 
 
 def csv_to_json(place, pairs):
@@ -36,4 +38,22 @@ def late_flights(place, pairs):
     yield ratio("the same with one worker", samples, "flowd, one worker", "loop", 2, rows)
 
 
-MEASUREMENTS = {"csv": csv_to_json, "json": json_filter, "late-flights": late_flights}
+def serde_ratios(place, name, line):
+    """CPU of a serde over that of its ceiling, a pair each; of the measurement whose line starts so."""
+    environment = {**os.environ, "SERDE_BENCH_RATIOS": "1"}
+    printed = run([place.build / "tests/serde_bench", "0.01" if place.smoke else "3", name], env=environment).output.splitlines()
+    at = next(i for i, text in enumerate(printed) if text.startswith(line + "  "))
+    return [float(word) for word in printed[at + 1].removeprefix("ratios: ").split()]
+
+
+def csv_reader(place, pairs):
+    values = serde_ratios(place, "csv", "csv, 19 typed columns")
+    yield Figure("reading CSV, 19 typed columns, beside a loop into cells", values, bar=1.3)
+
+
+def json_to_avro(place, pairs):
+    values = serde_ratios(place, "json-avro", "json, 7 fields -> avro container")
+    yield Figure("JSON lines to an Avro container, beside simdjson's full parse and the same encoder", values, bar=1.5)
+
+
+MEASUREMENTS = {"csv-reader": csv_reader, "json-avro": json_to_avro, "csv": csv_to_json, "json": json_filter, "late-flights": late_flights}

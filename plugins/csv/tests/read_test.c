@@ -195,6 +195,48 @@ every_type_is_read_exactly(void **state)
 		"\"u\":\"00000000-0000-0000-0000-000000000000\",\"e\":\"blue\",\"x\":\"\"}\n");
 }
 
+/* The short way and the exact one give the same: each text also stands where only the exact one reads it. */
+static void
+timestamps_are_the_same_in_every_unit(void **state)
+{
+	(void)state;
+	fixture *f = fixture_create();
+	fixture_serde csv;
+	fixture_serde_open(f, "csv", OPTIONS("fields.a=timestamp?", "fields.b=\"timestamp(s)?\"", "null_token=\"\""), &csv);
+	static const char *const wrong[] = { "2013-13-01T10:00:00Z", "2013-00-01T10:00:00Z", "2013-01-00T10:00:00Z",
+										 "2013-02-30T10:00:00Z", "2013-01-01T24:00:00Z", "2013-01-01T10:60:00Z",
+										 "2013-01-01T10:00:61Z", "2013-01-0/T10:00:00Z", "2013-01-01T10:00:0:Z",
+										 "20x3-01-01T10:00:00Z", "2013/01-01T10:00:00Z" };
+	char *text = arena_allocate(f->arena, 4000 * 64), *to = text + sprintf(text, "a,b\n");
+	uint64_t seed = 42;
+	for (int i = 0; i < 4000; i++) {
+		char one[40];
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		unsigned r = (unsigned)(seed >> 33);
+		sprintf(one, "%04u-%02u-%02uT%02u:%02u:%02uZ", r % 2400, 1 + r / 7 % 12, 1 + r / 11 % 28 + (i % 50 == 0),
+				r / 13 % 24, r / 17 % 60, r / 19 % 60);
+		to += sprintf(to, "%s,%s\n", one, one);
+	}
+	fixture_rows *rows = decode_text(&csv, text, 0);
+	assert_int_equal(rows->row_count + rows->rejection_count, 4000);
+	assert_true(rows->row_count > 3990);
+	for (size_t i = 0; i < rows->batch_count; i++)
+		for (uint32_t row = 0; row < rows->batches[i]->row_count; row++)
+			assert_int_equal(flow_batch_field(rows->batches[i], row, 0)->as.int64,
+							 flow_batch_field(rows->batches[i], row, 1)->as.int64 * 1000000);
+	for (size_t i = 0; i < FLOW_COUNT(wrong); i++) {
+		fixture_rows *both[2];
+		for (int column = 0; column < 2; column++) {
+			char line[80];
+			snprintf(line, sizeof(line), column == 0 ? "a,b\n%s,\n" : "b,a\n%s,\n", wrong[i]);
+			both[column] = decode_text(&csv, line, 0);
+		}
+		assert_int_equal(both[0]->rejection_count, 1);
+		assert_int_equal(both[1]->rejection_count, 1);
+	}
+	fixture_destroy(f);
+}
+
 static void
 what_does_not_fit_its_type_names_field_line_and_text(void **state)
 {
@@ -355,6 +397,7 @@ main(void)
 		cmocka_unit_test(an_escape_character_takes_the_next_one_literally),
 		cmocka_unit_test(several_texts_may_mean_null_and_null_needs_a_nullable_type),
 		cmocka_unit_test(every_type_is_read_exactly),
+		cmocka_unit_test(timestamps_are_the_same_in_every_unit),
 		cmocka_unit_test(what_does_not_fit_its_type_names_field_line_and_text),
 		cmocka_unit_test(fields_that_nobody_reads_are_only_passed_over),
 		cmocka_unit_test(another_file_may_have_its_columns_in_another_order),
