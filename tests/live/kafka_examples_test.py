@@ -13,7 +13,7 @@ class Examples(live.Test):
         """Runs it on topics of the test's own."""
         shutil.copytree(live.SOURCE / "conf", self.folder / "conf", dirs_exist_ok=True)
         streams = [word for stream, topic in topics.items() for word in ("--set", f"streams.{stream}.physical_name={topic}")]
-        system = "tracking" if name == "page-views" else "shop"
+        system = "tracking" if name.startswith("page-views") else "shop"
         config = pathlib.Path("conf/kafka") / f"{name}.conf"
         self.flowd("check", config, expect=0)
         self.flowd("run", config, "--set", f"systems.{system}.bootstrap_servers={self.kafka.servers}", *streams, expect=0)
@@ -38,6 +38,13 @@ class Examples(live.Test):
         self.example("page-views", views=views, counts=counts)
         got = sorted((r["key"], v["hour"][11:13], v["views"]) for r in self.kafka.consume(self.kafka.settled(counts)) for v in [json.loads(r["value"])])
         self.assertEqual(got, [("ann", "10", 2), ("ann", "11", 1), ("bob", "10", 1), ("bob", "12", 1)])
+
+    def test_given_the_page_views_of_the_examples_when_they_are_written_and_counted_then_each_member_has_a_count_an_hour(self):
+        views, counts = kafka.unique("views"), kafka.unique("counts")
+        self.example("page-views-to-topic", views=views)
+        self.example("page-views", views=views, counts=counts)
+        got = sorted((r["key"], v["hour"][11:13], v["views"]) for r in self.kafka.consume(self.kafka.settled(counts)) for v in [json.loads(r["value"])])
+        self.assertEqual(got, [("ann", "10", 2), ("ann", "11", 1), ("bob", "10", 1)])
 
 
 def decode(record):
