@@ -185,8 +185,8 @@ COMPONENT(int64, BOTH, number_sets, NULL,
 COMPONENT(float64, BOTH, number_sets, NULL,
 		  "A double. A record is eight bytes, big-endian; a stream has a number in each line.",
 		  FUNCTIONS(STREAM_FUNCTIONS))
-COMPONENT(uuid, BOTH, number_sets, NULL, "A uuid as its text of 36 characters, in a record or in each line of a stream.",
-		  FUNCTIONS(STREAM_FUNCTIONS))
+COMPONENT(uuid, BOTH, number_sets, NULL,
+		  "A uuid as its text of 36 characters, in a record or in each line of a stream.", FUNCTIONS(STREAM_FUNCTIONS))
 COMPONENT(lines, BOTH, lines_sets, served_by_lines, "Lines of text as records with one field, `text` or another name.",
 		  FUNCTIONS(STREAM_FUNCTIONS))
 

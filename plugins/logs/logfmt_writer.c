@@ -109,10 +109,12 @@ put_escaped(char c, char *to)
 		*to++ = '\\';
 		*to++ = letters[meaning - meanings];
 	} else if ((uint8_t)c < ' ' || c == 0x7F) {
-		memcpy(to, "\\u00", 4);
-		to[4] = digits[(uint8_t)c >> 4];
-		to[5] = digits[c & 15];
-		to += 6;
+		*to++ = '\\';
+		*to++ = 'u';
+		*to++ = '0';
+		*to++ = '0';
+		*to++ = digits[(uint8_t)c >> 4];
+		*to++ = digits[c & 15];
 	} else {
 		*to++ = c;
 	}

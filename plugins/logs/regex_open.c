@@ -89,14 +89,12 @@ find_fields(regex_pattern *p, flow_error *error)
 		return flow_fail(p->host, error, FLOW_E_MEMORY, "out of memory");
 	for (uint32_t i = 0; i < count; i++) { /* sorted by name, then by number */
 		p->entries[i] = table + (uint64_t)i * size;
-		flow_slice name = flow_slice_of((const char *)p->entries[i] + 2);
-		regex_field *last = p->field_count == 0 ? NULL : &p->fields[p->field_count - 1];
-		if (last == NULL || !flow_slice_equal(last->name, name)) {
-			last = &p->fields[p->field_count++];
-			*last =
-				(regex_field){ .name = name, .first_group = regex_group_of(p->entries[i]), .entries = &p->entries[i] };
-		}
-		last->group_count++;
+		const char *name = (const char *)p->entries[i] + 2;
+		if (i == 0 || strcmp(name, (const char *)p->entries[i - 1] + 2) != 0)
+			p->fields[p->field_count++] = (regex_field){ .name = flow_slice_of(name),
+														 .first_group = regex_group_of(p->entries[i]),
+														 .entries = &p->entries[i] };
+		p->fields[p->field_count - 1].group_count++;
 	}
 	qsort(p->fields, p->field_count, sizeof(*p->fields), by_group);
 	return FLOW_OK;

@@ -55,9 +55,10 @@ static flow_slice
 matched_text(const regex_field *field, const PCRE2_SIZE *offsets, const char *text)
 {
 	for (uint32_t i = 0; i < field->group_count; i++) {
-		uint32_t group = i == 0 ? field->first_group : regex_group_of(field->entries[i]);
-		if (offsets[2 * group] != PCRE2_UNSET && offsets[2 * group] <= offsets[2 * group + 1])
-			return flow_slice_make(text + offsets[2 * group], offsets[2 * group + 1] - offsets[2 * group]);
+		uint64_t group = i == 0 ? field->first_group : regex_group_of(field->entries[i]);
+		PCRE2_SIZE from = offsets[2 * group], to = offsets[2 * group + 1];
+		if (from != PCRE2_UNSET && from <= to)
+			return flow_slice_make(text + from, to - from);
 	}
 	return flow_slice_make(NULL, 0);
 }

@@ -10,9 +10,11 @@
 #include "flow_sdk/map.h"
 #include "flow_sdk/pointer.h"
 
-#define PACK_WRITE_DEPTH 1000   /* nested deeper than this is not written */
-#define PACK_PATH_MAX 512       /* longer paths are cut at their beginning */
-#define PACK_ATTEMPTS_MAX 10000 /* branches of unions that one record may try with lists and maps */
+#define PACK_WRITE_DEPTH 1000 /* nested deeper than this is not written */
+#define PACK_PATH_MAX 512     /* longer paths are cut at their beginning */
+/* Branches of unions that do not fit may be read for so many bytes: this often the object, and so many more. */
+#define PACK_WASTE_TIMES 16
+#define PACK_WASTE_MORE 65536
 
 /* Values that MessagePack has no type for. */
 #define PACK_WITHOUT_TYPE_ERROR 0
@@ -93,7 +95,7 @@ typedef struct pack_decoding {
 	const char *start;
 	const char *at;
 	const char *end;
-	uint32_t attempts;
+	uint64_t waste;         /* bytes that were read for branches of unions that did not fit */
 	flow_map_entry *extras; /* keys that are not declared, of the records that are being read */
 	uint64_t extra_count;
 	uint64_t extra_capacity;

@@ -346,27 +346,26 @@ decode_union(pack_decoding *d, const pack_node *node, const pack_item *item, con
 			 flow_value *value)
 {
 	const char *behind = d->at;
+	int nested = item->type >= PACK_ARRAY;
 	flow_status first = FLOW_OK;
-	for (uint32_t tried = 0; tried < 2 * node->branch_count; tried++) {
-		uint32_t i = tried % node->branch_count;
-		const pack_node *branch = node->branches[i];
-		int nested = item->type >= PACK_ARRAY;
-		int now = nested ? tried < node->branch_count && takes_nested(d, branch, item)
-						 : pack_is_native(branch, item) == (tried < node->branch_count);
-		if (!now)
-			continue;
-		if (nested && ++d->attempts > PACK_ATTEMPTS_MAX)
-			return fault(d, FLOW_E_LIMIT, at, "too many branches of unions to try");
-		d->at = behind;
-		uint32_t path_at = d->path.at;
-		flow_status status = decode_item(d, branch, item, at, depth, value);
-		if (status == FLOW_OK)
-			value->branch = (uint8_t)i;
-		if (status == FLOW_OK || status == FLOW_AGAIN || status == FLOW_E_MEMORY || status == FLOW_E_LIMIT)
-			return status;
-		first = first == FLOW_OK ? status : first;
-		d->path.at = path_at;
-	}
+	for (int pass = 0; pass < 2 - nested; pass++)
+		for (uint32_t i = 0; i < node->branch_count; i++) {
+			const pack_node *branch = node->branches[i];
+			if (nested ? !takes_nested(d, branch, item) : pack_is_native(branch, item) != (pass == 0))
+				continue;
+			if (d->waste > PACK_WASTE_TIMES * (uint64_t)(d->end - d->start) + PACK_WASTE_MORE)
+				return fault(d, FLOW_E_LIMIT, at, "unions within unions: too many branches that do not fit");
+			d->at = behind;
+			uint32_t path_at = d->path.at;
+			flow_status status = decode_item(d, branch, item, at, depth, value);
+			if (status == FLOW_OK)
+				value->branch = (uint8_t)i;
+			if (status == FLOW_OK || status == FLOW_AGAIN || status == FLOW_E_MEMORY || status == FLOW_E_LIMIT)
+				return status;
+			first = first == FLOW_OK ? status : first;
+			d->path.at = path_at;
+			d->waste += (uint64_t)(d->at - behind);
+		}
 	return item_fault(d, first == FLOW_OK ? FLOW_E_TYPE : first, at, node, item);
 }
 
@@ -374,7 +373,7 @@ static flow_status
 decode_value(pack_decoding *d, const pack_node *node, uint32_t depth, flow_value *value)
 {
 	const char *at = d->at;
-	pack_item item;
+	pack_item item = { 0 };
 	flow_status status = pack_read(&d->at, d->end, &item);
 	if (__builtin_expect(status != FLOW_OK, 0))
 		return status == FLOW_AGAIN ? status : fault(d, status, at, "the byte C1, which MessagePack does not use");
@@ -391,12 +390,12 @@ flow_status
 pack_decode_object(pack_decoding *d, const pack_node *node, flow_value *value)
 {
 	d->at = d->start;
-	d->attempts = 0;
+	d->waste = 0;
 	d->extra_count = 0;
 	flow_pointer_reset(&d->path);
 	if (node->kind != FLOW_KIND_RECORD)
 		return decode_value(d, node, 0, value);
-	pack_item item; /* the record itself: the only one with fields that nobody wants */
+	pack_item item = { 0 }; /* the record itself: the only one with fields that nobody wants */
 	flow_status status = pack_read(&d->at, d->end, &item);
 	if (status == FLOW_AGAIN)
 		return status;

@@ -58,7 +58,7 @@ pack_big_endian(const char *at, uint32_t bytes)
 static inline flow_status
 pack_read_sized(const char **at, const char *end, uint8_t type, uint32_t bytes, pack_item *item)
 {
-	uint64_t head = 1 + bytes + (type == PACK_EXT);
+	uint64_t head = 1 + (uint64_t)bytes + (type == PACK_EXT);
 	if ((uint64_t)(end - *at) < head)
 		return FLOW_AGAIN;
 	item->type = type;
@@ -73,7 +73,7 @@ pack_read_sized(const char **at, const char *end, uint8_t type, uint32_t bytes, 
 static inline flow_status
 pack_read_signed(const char **at, const char *end, uint32_t bytes, pack_item *item)
 {
-	if (end - *at < (int64_t)(1 + bytes))
+	if ((uint64_t)(end - *at) < 1 + (uint64_t)bytes)
 		return FLOW_AGAIN;
 	uint64_t number = pack_big_endian(*at + 1, bytes);
 	uint32_t shift = 64 - 8 * bytes;
@@ -86,7 +86,7 @@ pack_read_signed(const char **at, const char *end, uint32_t bytes, pack_item *it
 static inline flow_status
 pack_read_unsigned(const char **at, const char *end, uint32_t bytes, pack_item *item)
 {
-	if (end - *at < (int64_t)(1 + bytes))
+	if ((uint64_t)(end - *at) < 1 + (uint64_t)bytes)
 		return FLOW_AGAIN;
 	item->as.uint64 = pack_big_endian(*at + 1, bytes);
 	item->type = item->as.uint64 > INT64_MAX ? PACK_UINT : PACK_INT;
@@ -97,7 +97,7 @@ pack_read_unsigned(const char **at, const char *end, uint32_t bytes, pack_item *
 static inline flow_status
 pack_read_float(const char **at, const char *end, uint32_t bytes, pack_item *item)
 {
-	if (end - *at < (int64_t)(1 + bytes))
+	if ((uint64_t)(end - *at) < 1 + (uint64_t)bytes)
 		return FLOW_AGAIN;
 	uint64_t bits = pack_big_endian(*at + 1, bytes);
 	item->type = PACK_FLOAT;
@@ -197,7 +197,7 @@ pack_read(const char **at, const char *end, pack_item *item)
 	++*at;
 	if (code < 0x80 || code >= 0xE0) {
 		item->type = PACK_INT;
-		item->as.int64 = (int8_t)code;
+		item->as.int64 = code < 0x80 ? code : (int64_t)code - 256;
 	} else if (code >= 0xA0) {
 		item->type = PACK_STR;
 		item->size = code & 31;

@@ -25,6 +25,7 @@ static void __attribute__((format(printf, 2, 3))) put(struct text *t, const char
 		uint64_t left = t->capacity - t->size;
 		va_list arguments;
 		va_start(arguments, format);
+		/* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start stands above */
 		int size = vsnprintf(t->data == NULL ? NULL : t->data + t->size, left, format, arguments);
 		va_end(arguments);
 		if ((uint64_t)size < left) {

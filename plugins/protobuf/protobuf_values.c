@@ -12,6 +12,7 @@ refuse(proto_decoding *d, flow_status status, const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
+	/* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start stands above */
 	vsnprintf(d->reason, sizeof(d->reason), format, arguments);
 	va_end(arguments);
 	return status;

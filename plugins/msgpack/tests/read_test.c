@@ -279,6 +279,28 @@ unions_take_the_natural_branch_first(void **state)
 	check_rejected(options, BYTES("\xC3"), FLOW_E_TYPE, "", "a bool");
 }
 
+/* A record within a record ... and at the end a value that no branch takes: 2^200 ways to try. */
+static void
+unions_within_unions_do_not_take_for_ever(void **state)
+{
+	(void)state;
+	fixture *f = fixture_create();
+	fixture_serde serde;
+	const char *schema = "{\"type\":\"record\",\"name\":\"R\",\"fields\":[{\"name\":\"a\",\"type\":[\"null\",\"R\",{"
+						 "\"type\":\"record\",\"name\":\"S\","
+						 "\"fields\":[{\"name\":\"a\",\"type\":[\"null\",\"R\",\"S\"]}]}]}]}";
+	fixture_serde_open(f, "msgpack", OPTIONS("records=array", trial_assignment(f, "schema", schema)), &serde);
+	char bytes[201];
+	memset(bytes, 0x91, 200);
+	bytes[200] = (char)0xC3;
+	flow_slice record = flow_slice_make(bytes, sizeof(bytes));
+	fixture_rows *rows = fixture_decode_records(&serde, &record, 1);
+	assert_int_equal(rows->rejection_count, 1);
+	assert_int_equal(rows->rejections[0].status, FLOW_E_LIMIT);
+	assert_non_null(strstr(rows->rejections[0].reason, "unions within unions"));
+	fixture_destroy(f);
+}
+
 static void
 a_bad_record_of_a_stream_does_not_touch_its_neighbours(void **state)
 {
@@ -412,6 +434,7 @@ main(void)
 		cmocka_unit_test(extras_within_extras_are_told_apart),
 		cmocka_unit_test(extensions_are_what_the_option_says),
 		cmocka_unit_test(unions_take_the_natural_branch_first),
+		cmocka_unit_test(unions_within_unions_do_not_take_for_ever),
 		cmocka_unit_test(a_bad_record_of_a_stream_does_not_touch_its_neighbours),
 		cmocka_unit_test(an_object_over_the_limit_is_rejected_and_the_next_one_read),
 		cmocka_unit_test(the_byte_that_is_never_used_ends_a_stream),

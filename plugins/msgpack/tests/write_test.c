@@ -45,7 +45,8 @@ every_value_comes_back(void **state)
 {
 	(void)state;
 	static const char *const schemas[] = {
-		"record(a:bool?,b:int32,c:int64?,d:uint64,e:float32,f:float64?,g:string,h:bytes,i:fixed(3),j:enum(x,y),k:timestamp,"
+		"record(a:bool?,b:int32,c:int64?,d:uint64,e:float32,f:float64?,g:string,h:bytes,i:fixed(3),j:enum(x,y),k:"
+		"timestamp,"
 		"l:timestamp(s),m:timestamp(ms),n:timestamp(ns),o:list<int64?>,p:map<float64>,q:record(x:string?,y:list<list<"
 		"bool>>)?)",
 		"{\"type\":\"record\",\"name\":\"U\",\"fields\":[{\"name\":\"u\",\"type\":[\"null\",\"long\",\"double\","
