@@ -349,13 +349,14 @@ measure_run(flow_source *source, const struct kafka_partition *p, uint32_t at, c
 {
 	const rd_kafka_message_t *first = *held_at(source, at);
 	uint64_t room = builder->soft_end > builder->next ? (uint64_t)(builder->soft_end - builder->next) : 0;
+	const int64_t bound = p->bound;
 	uint32_t count = 0;
 	*bytes = 0;
 	for (; at + count < source->held_count && count < builder->row_capacity; count++) {
 		const rd_kafka_message_t *m = *held_at(source, at + count);
 		if (m->err != RD_KAFKA_RESP_ERR_NO_ERROR || m->rkt != first->rkt || m->partition != first->partition)
 			break;
-		*ended = m->offset >= p->bound;
+		*ended = m->offset >= bound;
 		if (*ended || (count != 0 && *bytes + m->len + m->key_len > room))
 			break;
 		*bytes += m->len + m->key_len;

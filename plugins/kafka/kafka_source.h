@@ -71,24 +71,26 @@ struct kafka_topics {
 	atomic_int goes_on; /* the job has read this input before */
 };
 
+/* Atomic is what kafka_source_numbers and kafka_source_remaining look at, from any thread. */
 struct kafka_partition {
 	flow_partition shown;
 	char *topic;
 	int32_t number;
-	int64_t low, high; /* as far as known: for the start, and for what is said of a lost position */
+	int64_t low;          /* first offset, as far as known: for the start, and for what is said of a lost position */
+	_Atomic int64_t high; /* the end, likewise */
 	int64_t stamped, committed;
 	int late;
-	int64_t bound; /* bounded reads end here; INT64_MAX: never */
-	int64_t start; /* where reading began; KAFKA_UNKNOWN: not settled yet */
-	_Atomic int64_t
-		next;     /* offset to go on from, behind everything that was handed on; KAFKA_UNKNOWN: not settled yet */
-	int64_t last; /* of the last record handed on; -1: none */
-	_Atomic int64_t saved; /* told by source_committed; KAFKA_UNKNOWN: nothing yet */
+	_Atomic int64_t bound;    /* bounded reads end here; INT64_MAX: never */
+	int64_t start;            /* where reading began; KAFKA_UNKNOWN: not settled yet */
+	_Atomic int64_t next;     /* to go on from, behind everything that was handed on; KAFKA_UNKNOWN: not settled yet */
+	int64_t last;             /* of the last record handed on; -1: none */
+	_Atomic int64_t saved;    /* told by source_committed; KAFKA_UNKNOWN: nothing yet */
+	_Atomic uint8_t paused;   /* by the host */
+	_Atomic uint8_t given_up; /* by the group: 1: to be released, 2: released, or lost */
+	uint8_t paused_there;     /* in the client */
 	uint8_t due, reading;
-	uint8_t ended;                /* 1: to be told, 2: told */
-	uint8_t paused, paused_there; /* by the host; and in the client */
-	uint8_t listed;               /* by source_partitions */
-	uint8_t given_up;             /* by the group: 1: to be released, 2: released, or lost */
+	uint8_t ended;  /* 1: to be told, 2: told */
+	uint8_t listed; /* by source_partitions */
 };
 
 struct flow_source {
