@@ -76,6 +76,23 @@ end_buffer(flow_buffer *buffer)
 		builder->next = buffer->data + ((buffer->size + 7) & ~(uint64_t)7);
 }
 
+static int
+is_bytes_as_they_are(const plan_serde *serde, const flow_schema *schema)
+{
+	return serde->component != NULL && (serde->component->flags & FLOW_SERDE_BYTES_ONLY) != 0 && schema != NULL &&
+		   schema->kind == FLOW_KIND_BYTES;
+}
+
+/* Records that come as the bytes that are written are passed on. Keys that the output does not want are left out by encoding. */
+static int
+needs_no_encoder(const plan_stream *stream)
+{
+	const flow_schema *value = stream->value.schema != NULL ? stream->value.schema : stream->schema;
+	const flow_schema *key = stream->key.schema != NULL ? stream->key.schema : stream->key_schema;
+	return !stream->byte_stream && is_bytes_as_they_are(&stream->value, value) &&
+		   (key == NULL || (stream->key.ops != NULL && is_bytes_as_they_are(&stream->key, key)));
+}
+
 flow_status
 encode_open(sink_self *self)
 {
@@ -86,6 +103,8 @@ encode_open(sink_self *self)
 		return FLOW_E_MEMORY;
 	flow_error *error = &self->n->task->error;
 	flow_status status = FLOW_OK;
+	if (needs_no_encoder(stream))
+		return FLOW_OK;
 	if (stream->value.ops != NULL) {
 		const flow_schema *schema = stream->value.schema != NULL ? stream->value.schema : stream->schema;
 		status =
