@@ -27,6 +27,7 @@ text_add(text *t, const void *data, size_t size)
 static world_stream streams[STREAMS];
 static uint32_t stream_count;
 pthread_mutex_t world_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t acknowledged = PTHREAD_COND_INITIALIZER;
 
 void
 world_reset(void)
@@ -241,6 +242,12 @@ write_rows(flow_writer *w, const flow_batch *batch, uint32_t first, uint32_t *ac
 			(*accepted)++;
 			continue;
 		}
+		if (w->stream->acknowledges) {
+			char *line = w->stream->waiting[w->stream->waiting_count++];
+			snprintf(line, sizeof(w->stream->waiting[0]), "%.*s", (int)value->size, value->as.text);
+			(*accepted)++;
+			continue;
+		}
 		text *to = direct ? &w->stream->shown : &w->mine->written;
 		if (flow_is_null(*value))
 			text_add(to, "null", 4);
@@ -257,8 +264,12 @@ write_rows(flow_writer *w, const flow_batch *batch, uint32_t first, uint32_t *ac
 static flow_status
 flush_writer(flow_writer *w, flow_error *error)
 {
-	(void)w;
 	(void)error;
+	pthread_mutex_lock(&world_lock);
+	w->stream->flushes++;
+	while (w->stream->waiting_count != 0)
+		pthread_cond_wait(&acknowledged, &world_lock);
+	pthread_mutex_unlock(&world_lock);
 	return FLOW_OK;
 }
 
@@ -535,6 +546,43 @@ world_fail_always(const char *id, flow_status status)
 {
 	world_fail_later(id, status, 0, 0);
 	world_named(id)->fail_always = 1;
+}
+
+void
+world_acknowledges(const char *id, int acknowledges)
+{
+	pthread_mutex_lock(&world_lock);
+	world_named(id)->acknowledges = acknowledges;
+	pthread_mutex_unlock(&world_lock);
+}
+
+void
+world_acknowledge(const char *id, const char *record)
+{
+	world_stream *s = world_named(id);
+	pthread_mutex_lock(&world_lock);
+	for (uint32_t i = 0; i < s->waiting_count; i++) {
+		if (strcmp(s->waiting[i], record) != 0)
+			continue;
+		text_add(&s->shown, record, strlen(record));
+		text_add(&s->shown, "\n", 1);
+		memmove(s->waiting[i], s->waiting[i + 1], (s->waiting_count - i - 1) * sizeof(s->waiting[0]));
+		s->waiting_count--;
+		break;
+	}
+	pthread_cond_broadcast(&acknowledged);
+	pthread_mutex_unlock(&world_lock);
+}
+
+uint32_t
+world_waiting(const char *id, uint32_t *flushes)
+{
+	world_stream *s = world_named(id);
+	pthread_mutex_lock(&world_lock);
+	uint32_t waiting = s->waiting_count;
+	*flushes = s->flushes;
+	pthread_mutex_unlock(&world_lock);
+	return waiting;
 }
 
 void

@@ -54,6 +54,9 @@ typedef struct world_stream {
 	flow_status fail_commit, fail_write, fail_prepare;
 	int fail_always;
 	uint64_t fail_at; /* write or prepare, counted from now on */
+	int acknowledges; /* written records wait here until they are acknowledged */
+	char waiting[GIVEN][32];
+	uint32_t waiting_count, flushes;
 	char refused[64]; /* records with this text are accepted and refused later */
 	int fail_after;
 	uint64_t commits;

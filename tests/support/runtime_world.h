@@ -60,6 +60,10 @@ void world_fail_write(const char *id, flow_status status);
 /* The write, or `prepare`, behind so many. */
 void world_fail_later(const char *id, flow_status status, int prepare, uint64_t calls);
 void world_fail_always(const char *id, flow_status status); /* each write */
+/* Records are accepted and wait, and a flush waits for them, until each is acknowledged, in any order. */
+void world_acknowledges(const char *id, int acknowledges);
+void world_acknowledge(const char *id, const char *record);
+uint32_t world_waiting(const char *id, uint32_t *flushes); /* so many; and flushes that have begun */
 /* The record is accepted, and refused afterwards: failed_row tells. */
 void world_refuse(const char *id, const char *record);
 uint64_t world_commits(const char *id);
