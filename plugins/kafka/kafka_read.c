@@ -484,6 +484,8 @@ kafka_source_read(flow_source *source, flow_builder *builder, flow_error *error)
 		return status != FLOW_OK ? status : FLOW_CHANGED;
 	if (source->pause_changes != 0 && !all_paused(source))
 		apply_pauses(source);
+	else if (source->pause_changes != 0 && source->group == NULL)
+		return FLOW_AGAIN; /* what waits in the client goes on waiting; there is no group that wants an answer */
 	for (;;) {
 		if (next_end(source, &builder->partition))
 			return FLOW_END;

@@ -109,6 +109,28 @@ class Tables(topics.Test):
             self.assertEqual(self.lines(), [f'{{"id":"{name}","name":"{name.upper()}"}}'])
 
 
+HELD_BACK = """application: {{
+  name = "job";
+  systems: {{ kafka: {{ type = "kafka"; bootstrap_servers = "{servers}"; fetch_threshold_bytes = "1MiB"; }};  files: {{ type = "file"; }};
+             made: {{ type = "generate"; }};  none: {{ type = "null"; }}; }};
+  inputs:  {{ slow: {{ system = "made"; count = 30; rate = 10; fields: {{ id = "sequence"; }}; bounded = true; bootstrap = true; }};
+             in: {{ system = "kafka"; physical_name = "{topic}"; bounded = true; serde = "string"; }}; }};
+  outputs: {{ out: {{ system = "files"; path = "out.txt"; serde = "string"; }};  nowhere: {{ system = "none"; }}; }};
+  flow: ( {{ from = "slow"; to = "nowhere"; }}, {{ from = "in"; to = "out"; }} );
+}};
+"""
+
+
+class HeldBack(topics.Test):
+    def test_given_an_input_that_waits_for_a_slow_bootstrap_when_its_turn_comes_then_it_has_each_record_once_in_order(self):
+        topic = self.topic()
+        values = [f"{i:06}" + "x" * 1000 for i in range(5000)]
+        self.kafka.produce(topic, records(*values))
+        self.write("job.conf", HELD_BACK.format(servers=self.kafka.servers, topic=topic))
+        self.flowd("run", "job.conf", expect=0)
+        self.assertEqual(self.lines(), values)
+
+
 class WhatCannotBe(topics.Test):
     def test_given_a_topic_that_is_not_there_when_a_job_is_planned_then_its_name_is_told_soon(self):
         began = time.monotonic()
