@@ -211,6 +211,19 @@ put_format_options(builder *b, const location *l, setting *stream, setting *serd
 	}
 }
 
+static int
+is_untyped(const location *l)
+{
+	return l->format != NULL && (l->format->flags & FLOW_SERDE_UNTYPED) != 0;
+}
+
+/* Values that say their own types go as they are into formats that can say them too; into columns only when types are found. */
+static int
+wants_types(const conversion *c)
+{
+	return is_untyped(&c->in) && !is_untyped(&c->out) && has_option(options_of(c->in.format, ""), "infer");
+}
+
 static setting *
 add_stream(builder *b, const conversion *c, const location *l, setting *systems, setting *streams)
 {
@@ -229,6 +242,8 @@ add_stream(builder *b, const conversion *c, const location *l, setting *systems,
 	if (l->format != NULL)
 		add_text(b, serde, "type", l->format->id, l->place);
 	put_format_options(b, l, stream, serde);
+	if (l->direction == FLOW_DIRECTION_INPUT && wants_types(c))
+		put_key(b, l, stream, serde, "infer=exact");
 	for (size_t i = 0; c->settings[i] != NULL; i++)
 		if (key_of_stream(l, c->settings[i]) != NULL)
 			put_key(b, l, stream, serde, key_of_stream(l, c->settings[i]));

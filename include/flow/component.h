@@ -38,6 +38,7 @@ extern "C" {
 #define FLOW_SERDE_STREAM 1u            /* can cut records out of a byte stream, and write one */
 #define FLOW_SERDE_RECORD 2u            /* one record, one run of bytes */
 #define FLOW_SERDE_BYTES_ONLY 4u        /* values are the bytes themselves: nothing to decode */
+#define FLOW_SERDE_UNTYPED 8u           /* reads and writes values of kind any: each value says its own type */
 #define FLOW_TABLE_LOCAL 1u             /* lives in this process */
 #define FLOW_TABLE_DURABLE 2u           /* survives kill -9 by itself; without it, what feeds the table is read anew at start */
 #define FLOW_TABLE_UPDATES 4u           /* update, conditional put */

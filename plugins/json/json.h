@@ -22,6 +22,9 @@
 #define JSON_EXTRA_IGNORE 0
 #define JSON_EXTRA_ERROR 1
 #define JSON_EXTRA_KEEP 2
+#define JSON_INFER_NO 0
+#define JSON_INFER_EXACT 1
+#define JSON_INFER_FLOAT 2
 #define JSON_MISSING_DEFAULT 0 /* the default, else null, else an error */
 #define JSON_MISSING_NULL 1
 #define JSON_MISSING_ERROR 2
@@ -89,6 +92,7 @@ int32_t json_node_find(const json_node *node, const char *name, uint32_t size);
 typedef struct json_serde {
 	const flow_host *host;
 	json_format format;
+	int infer;                 /* JSON_INFER_*: the type is still to be found in the data */
 	char *extra_name;          /* memory of format.extra_field */
 	const flow_schema *schema; /* what decoding gives */
 	const json_node *node;
@@ -168,6 +172,11 @@ int64_t json_same_keys(const flow_host *host, flow_map_entry *entries, uint64_t 
 /* Writes the text with escapes at `to`, which has JSON_ESCAPED_MAX * size + JSON_ESCAPED_SLACK bytes; returns behind it. *high is
  * set if there are bytes beyond ASCII, which are taken as they are. */
 char *json_put_escaped(const char *text, uint64_t size, char *to, int *high);
+
+/* --- json_infer.c ------------------------------------------------------------------------------------------------------ */
+
+/* The type that the documents of a sample have; owned by the caller. */
+flow_status json_infer(const json_serde *serde, flow_slice sample, const flow_schema **schema, flow_error *error);
 
 /* --- json_decoder.c, json_writer.c ------------------------------------------------------------------------------------- */
 

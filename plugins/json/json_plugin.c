@@ -77,6 +77,20 @@ static const flow_option option_nulls = {
 	.choices = null_choices,
 	.doc = "Null in a field whose type does not allow it.",
 };
+static const char *const infer_choices[] = { "none\tvalues have the types that the text gives them",
+											 "exact\tnumbers with a fraction become decimals, which keep all digits",
+											 "float\tnumbers with a fraction become doubles", NULL };
+static const flow_option option_infer = {
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_ENUM,
+	.name = "infer",
+	.default_text = "none",
+	.choices = infer_choices,
+	.doc = "Without fields or schema: the fields and their types, from the first documents of the first file (up to 1 "
+		   "MiB). All may be "
+		   "null. What has several types stays untyped. A later value that does not fit, or a key that was not there, "
+		   "is a record error.",
+};
 static const char *const extra_choices[] = { "ignore\tthey are checked and left out", "error\tthe record is an error",
 											 "keep\tthose of the document go into the field extra_field, a map", NULL };
 static const flow_option option_extra_field = {
@@ -144,11 +158,12 @@ static const flow_option option_decimals = {
 	.doc = "How decimals are written. Readers that turn numbers into doubles need strings.",
 };
 
-static const flow_option *const options[] = { &option_fields,      &option_schema,      &option_framing,
-											  &option_encoding,    &option_missing,     &option_nulls,
-											  &option_extra,       &option_extra_field, &option_duplicates,
-											  &option_nan,         &option_decimals,    &option_pretty,
-											  &option_depth_limit, &option_max_record,  NULL };
+static const flow_option *const options[] = {
+	&option_fields,      &option_infer,       &option_schema,     &option_framing,
+	&option_encoding,    &option_missing,     &option_nulls,      &option_extra,
+	&option_extra_field, &option_duplicates,  &option_nan,        &option_decimals,
+	&option_pretty,      &option_depth_limit, &option_max_record, NULL
+};
 static const flow_option_set option_set = {
 	.struct_size = FLOW_SIZEOF(flow_option_set),
 	.scope = "",
@@ -215,7 +230,7 @@ read_type(json_serde *s, const flow_options *from, uint32_t use, flow_error *err
 {
 	const flow_schemas *schemas = (const flow_schemas *)s->host->get_service(FLOW_SERVICE_SCHEMAS);
 	const flow_option_value *fields = flow_option_get(from, "fields");
-	flow_slice schema = flow_option_text(from, "schema");
+	flow_slice schema = flow_option_text(from, "schema"), infer = flow_option_text(from, "infer");
 	int declared = fields != NULL && fields->entry_count != 0;
 	if (declared && schema.data != NULL)
 		return flow_fail(s->host, error, FLOW_E_CONFIG, "json: fields and schema say the same thing; give one of them");
@@ -225,6 +240,10 @@ read_type(json_serde *s, const flow_options *from, uint32_t use, flow_error *err
 		s->schema = schemas->parse_json(schema, error);
 	else
 		s->schema = schemas->parse_type(flow_slice_of("any"), error);
+	if (!declared && schema.data == NULL && use != FLOW_SERDE_ENCODES)
+		s->infer = flow_slice_is(infer, "exact")   ? JSON_INFER_EXACT
+				   : flow_slice_is(infer, "float") ? JSON_INFER_FLOAT
+												   : JSON_INFER_NO;
 	if (s->schema == NULL)
 		return FLOW_E_CONFIG;
 	flow_status status =
@@ -301,12 +320,40 @@ json_open(const flow_host *host, const flow_options *from, uint32_t use, flow_se
 }
 
 static flow_status
+use_inferred(json_serde *s, flow_slice sample, flow_error *error)
+{
+	const flow_schemas *schemas = (const flow_schemas *)s->host->get_service(FLOW_SERVICE_SCHEMAS);
+	const flow_schema *found = NULL;
+	flow_status status = json_infer(s, sample, &found, error);
+	const json_node *node = status == FLOW_OK ? json_node_create(s->host, found, &s->format) : NULL;
+	if (status == FLOW_OK && node == NULL)
+		status = flow_fail(s->host, error, FLOW_E_MEMORY, "out of memory");
+	if (status != FLOW_OK) {
+		schemas->release(found);
+		return status;
+	}
+	schemas->release(s->schema);
+	json_node_release(s->host, s->node);
+	s->schema = found;
+	s->node = node;
+	s->infer = JSON_INFER_NO;
+	if (s->format.extra == JSON_EXTRA_IGNORE) /* nothing vanishes because it was not among the first documents */
+		s->format.extra = JSON_EXTRA_ERROR;
+	return FLOW_OK;
+}
+
+static flow_status
 json_decoded_schema(flow_serde *serde, flow_slice sample, const flow_schema **schema, flow_error *error)
 {
-	const json_serde *s = (const json_serde *)serde;
+	json_serde *s = (json_serde *)serde;
 	const flow_schemas *schemas = (const flow_schemas *)s->host->get_service(FLOW_SERVICE_SCHEMAS);
-	(void)sample;
-	(void)error;
+	if (s->infer != JSON_INFER_NO) {
+		if (sample.size == 0)
+			return FLOW_AGAIN;
+		flow_status status = use_inferred(s, sample, error);
+		if (status != FLOW_OK)
+			return status;
+	}
 	*schema = schemas->retain(s->schema);
 	return FLOW_OK;
 }
@@ -332,12 +379,13 @@ static const flow_serde_ops ops = {
 	.encoder_close = json_encoder_close,
 };
 
-static const char *const served[] = { "json", "jsonl", "ndjson", NULL };
+/* Documents over several lines are usual in files called so. */
+static const char *const served[] = { "json\tframing=documents", "jsonl", "ndjson", NULL };
 
 static const flow_component component = {
 	.struct_size = FLOW_SIZEOF(flow_component),
 	.kind = FLOW_SERDE,
-	.flags = FLOW_SERDE_STREAM | FLOW_SERDE_RECORD,
+	.flags = FLOW_SERDE_STREAM | FLOW_SERDE_RECORD | FLOW_SERDE_UNTYPED,
 	.id = "json",
 	.doc = "JSON as RFC 8259 says, in lines, arrays or records, or as Avro encodes it. Numbers keep their digits; the "
 		   "same key "

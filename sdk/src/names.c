@@ -32,6 +32,7 @@ static const struct {
 	{ FLOW_SERDE, FLOW_SERDE_STREAM, "stream" },
 	{ FLOW_SERDE, FLOW_SERDE_RECORD, "record" },
 	{ FLOW_SERDE, FLOW_SERDE_BYTES_ONLY, "bytes_only" },
+	{ FLOW_SERDE, FLOW_SERDE_UNTYPED, "untyped" },
 	{ FLOW_TABLE, FLOW_TABLE_LOCAL, "local" },
 	{ FLOW_TABLE, FLOW_TABLE_DURABLE, "durable" },
 	{ FLOW_TABLE, FLOW_TABLE_UPDATES, "updates" },

@@ -184,17 +184,32 @@ class Files(Convert):
             self.flowd("convert", "in.csv", name, expect=0)
             self.assertEqual(self.cat(name), objects(), name)
             for other in names:
-                types = {"id": "int64", "carrier": "string", "delay": "int64", "note": "string"}
-                declared = [word for column, of in types.items() for word in ("--set", f"in.fields.{column}={of}")]
                 with self.subTest(source=name, target=other):
-                    self.flowd("convert", name, "to." + other, "--overwrite", *(declared if "json" in name else ()), expect=0)
+                    self.flowd("convert", name, "to." + other, "--overwrite", expect=0)
                     self.assertEqual(self.cat("to." + other), objects())
 
-    def test_json_becomes_a_format_with_columns_where_its_fields_are_declared(self):
-        self.write("in.jsonl", '{"id":1,"name":"a"}\n{"id":2}\n')
-        self.flowd("convert", "in.jsonl", "out.avro", "--set", "in.fields.id=int64", "--set", "in.fields.name=string?", expect=0)
-        self.assertEqual(self.cat("out.avro"), [{"id": 1, "name": "a"}, {"id": 2, "name": None}])
-        self.refused("convert", "in.jsonl", "other.avro", code=3, says=["declare"])
+    def test_json_becomes_a_format_with_columns_by_what_is_found_or_declared(self):
+        self.write("in.jsonl", '{"id":1,"name":"a","in":{"x":[1.50]}}\n{"id":2}\n')
+        self.flowd("convert", "in.jsonl", "found.avro", expect=0)
+        self.assertEqual(self.flowd("cat", "found.avro", expect=0).out,
+                         '{"id":1,"name":"a","in":{"x":[1.50]}}\n{"id":2,"name":null,"in":null}\n')
+        self.flowd("convert", "in.jsonl", "said.avro", "--set", "in.fields.id=int64", "--set", "in.fields.name=string?", expect=0)
+        self.assertEqual(self.cat("said.avro"), [{"id": 1, "name": "a"}, {"id": 2, "name": None}])
+        self.assertEqual(self.flowd("cat", "in.jsonl", expect=0).out_bytes, self.flowd.read("in.jsonl"))
+        self.refused("convert", "in.jsonl", "nested.csv", code=3, says=['field "in"'])
+        self.refused("convert", "in.jsonl", "untyped.avro", "--set", "in.infer=none", code=3, says=["declare"])
+
+    def test_a_key_that_was_not_among_the_first_is_not_dropped(self):
+        self.write("in.jsonl", '{"a":1}\n' * 200000 + '{"a":1,"new":2}\n')
+        self.refused("convert", "in.jsonl", "out.csv", code=1, says=["in.jsonl:200001", "new"])
+
+    def test_json_in_documents_and_arrays(self):
+        self.write("in.json", '{"a":1,\n "b":[1,\n 2]}\n{"a":2}')
+        self.assertEqual(self.cat("in.json"), [{"a": 1, "b": [1, 2]}, {"a": 2}])
+        self.write("array.json", '[{"a":1},\n {"a":2}]')
+        self.assertEqual(self.cat("array.json", "--set", "in.framing=array"), [{"a": 1}, {"a": 2}])
+        self.flowd("convert", "array.json", "out.csv", "--set", "in.framing=array", expect=0)
+        self.assertEqual(self.flowd.read("out.csv"), b"a\n1\n2\n")
 
     def test_lines(self):
         self.write("in.log", "first\nsecond\n")
