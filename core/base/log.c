@@ -20,7 +20,7 @@
 /* How often a format was used in its current window. */
 struct repeats {
 	const char *format; /* its address; NULL: unused */
-	char text[96];      /* its beginning: the format itself may be gone when it is reported */
+	char text[160];     /* of the last line that was shown, its beginning */
 	uint32_t level;
 	uint32_t seen;
 	uint64_t held_back;
@@ -218,6 +218,20 @@ start_window(struct repeats *slot, uint32_t level, const char *format, int64_t n
 	slot->text[size] = '\0';
 }
 
+/* A line that was shown is what those that are held back are like: a format may be no more than "%s: %s". */
+static void
+remember_line(const char *format, const char *message)
+{
+	for (size_t i = 0; i < REPEAT_SLOTS; i++) {
+		if (repeats[i].format != format || repeats[i].seen != IN_WINDOW)
+			continue;
+		size_t size = strnlen(message, sizeof(repeats[i].text) - 1);
+		memcpy(repeats[i].text, message, size);
+		repeats[i].text[size] = '\0';
+		return;
+	}
+}
+
 /* Counts a line; returns 0 if it is to be held back. Slots are few: a format that finds none is not limited. */
 static int
 count_repeat(uint32_t level, const char *format, int64_t now)
@@ -286,6 +300,9 @@ log_write_list(uint32_t level, const char *component, const char *format, va_lis
 	int size = vsnprintf(message, sizeof(message), format, arguments);
 	if (size >= (int)sizeof(message))
 		memcpy(message + sizeof(message) - 4, "...", 4);
+	pthread_mutex_lock(&repeats_lock);
+	remember_line(format, size < 0 ? format : message);
+	pthread_mutex_unlock(&repeats_lock);
 	write_line(level, component, size < 0 ? format : message);
 }
 

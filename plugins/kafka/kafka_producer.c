@@ -134,6 +134,9 @@ report_failed(struct kafka_producer *producer, const rd_kafka_message_t *message
 	pthread_mutex_unlock(&producer->lock);
 }
 
+/* The producer whose reports this thread takes; NULL: another thread, to which librdkafka gives reports while it aborts a transaction. */
+static _Thread_local const struct kafka_producer *reporting;
+
 static void
 on_delivery(rd_kafka_t *client, const rd_kafka_message_t *message, void *opaque)
 {
@@ -143,6 +146,10 @@ on_delivery(rd_kafka_t *client, const rd_kafka_message_t *message, void *opaque)
 	if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR && message->err != RD_KAFKA_RESP_ERR__PURGE_QUEUE &&
 		message->err != RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
 		report_failed(producer, message);
+	if (reporting != producer) {
+		kafka_slot_done(producer, slot, 1);
+		return;
+	}
 	if (producer->run_slot != slot) {
 		count_run(producer);
 		producer->run_slot = slot;
@@ -207,6 +214,7 @@ take_reports(void *context)
 	struct kafka_producer *producer = context;
 	int64_t now = producer->host->monotonic();
 	struct patience patience = { .since = now, .asked = now, .said = now };
+	reporting = producer;
 	while (!atomic_load(&producer->closing) || rd_kafka_outq_len(producer->client) > 0) {
 		int served = rd_kafka_poll(producer->client, atomic_load(&producer->closing) ? 1 : POLL);
 		count_run(producer);

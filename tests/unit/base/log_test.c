@@ -126,7 +126,7 @@ repeats_beyond_ten_in_ten_seconds_are_counted_and_told_later(void **state)
 	clock_advance(10000001);
 	log_info("x", "later");
 	const char *text = logged();
-	assert_non_null(strstr(text, "15 more lines like this one were held back: slow by %d\n"));
+	assert_non_null(strstr(text, "15 more lines like this one were held back: slow by 9\n"));
 	assert_int_equal(lines_of(text), 2);
 }
 
