@@ -52,6 +52,7 @@ class Kafka:
         """create("t", 4, cleanup_policy="compact")"""
         self.tool("create", topic, "--partitions", partitions,
                   *(word for name, value in configs.items() for word in ("--config", f"{name.replace('_', '.')}={value}")))
+        self.describe(topic)  # brokers hear of it a little later than the one that made it
         return topic
 
     def delete(self, topic):
