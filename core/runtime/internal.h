@@ -282,8 +282,14 @@ typedef struct input_state {
 	atomic_int busy_sources;    /* sources of this input that have something: holds back lower priorities */
 } input_state;
 
+/* What an output's serde, as it is configured, writes around the records. */
+#define FRAME_BEGIN 1
+#define FRAME_END 2
+
 typedef struct output_state {
 	flow_committer *committer;
+	int frame; /* FRAME_*; good if frame_known */
+	int frame_known;
 } output_state;
 
 /* One attempt: built from the plan and the last checkpoint. */
@@ -519,6 +525,8 @@ flow_status recovery_settle(runtime *run, int *finished, flow_error *error);
 void recovery_close(runtime *run);
 /* What the record is compared by later (recovery_plan.c). */
 flow_status recovery_identities(runtime *run, arena *memory, checkpoint *record);
+/* FRAME_* of a byte stream's output: a try with an encoder tells. What cannot be tried counts as written. */
+int recovery_frame(const plan_stream *stream);
 const checkpoint_identity *recovery_identity(const checkpoint *record, const checkpoint_identity *like);
 /* The checkpoint must be of this plan, but for what is named with --drop-state. */
 flow_status recovery_compare(runtime *run, const checkpoint *applied, flow_error *error);

@@ -132,26 +132,6 @@ recovery_carried(const runtime *run, checkpoint_handle *handles)
 	return count;
 }
 
-/* Does this serde, as it is configured, write anything behind the last record? */
-static int
-writes_an_end(const plan_serde *serde)
-{
-	if (serde->ops == NULL || !FLOW_CAN(serde->ops, end))
-		return 0;
-	flow_encoder *encoder = NULL;
-	flow_buffer *buffer = buffer_create();
-	uint64_t before = 0;
-	int writes = buffer == NULL || serde->ops->encoder_open(serde->instance, serde->schema, &encoder, NULL) < 0;
-	if (!writes) {
-		writes = FLOW_CAN(serde->ops, begin) && serde->ops->begin(encoder, buffer, NULL) < 0;
-		before = buffer->size;
-		writes = writes || serde->ops->end(encoder, buffer, NULL) < 0 || buffer->size != before;
-		serde->ops->encoder_close(encoder);
-	}
-	buffer_destroy(buffer);
-	return writes;
-}
-
 /* What stands behind the last record of a stream can only be written by the task that wrote the rest. */
 static flow_status
 check_carried(const runtime *run, flow_error *error)
@@ -162,7 +142,8 @@ check_carried(const runtime *run, flow_error *error)
 			continue;
 		for (uint32_t k = 0; k < run->plan->stream_count; k++) {
 			const plan_serde *serde = &run->plan->streams[k].value;
-			if (flow_slice_is(h->output, run->plan->streams[k].id) && writes_an_end(serde))
+			if (flow_slice_is(h->output, run->plan->streams[k].id) &&
+				(recovery_frame(&run->plan->streams[k]) & FRAME_END) != 0)
 				return error_set(error, FLOW_E_CONFLICT,
 								 "output %s: task %u wrote a part of it that serde %s has to end, and the job has "
 								 "fewer tasks now; set "

@@ -73,13 +73,52 @@ layout_of(const plan *p, const plan_operator *op, arena *memory)
 	return text;
 }
 
-/* What of an output its unfinished part depends on: "csv {schema}" where the serde writes something before the first or behind the
- * last record, which fits to one schema only. NULL: nothing. */
-static const char *
-form_of(const plan_stream *stream, arena *memory)
+static int
+try_frame(const flow_serde_ops *ops, flow_encoder *encoder, flow_buffer *buffer)
 {
-	const flow_serde_ops *ops = stream->value.ops;
-	if (!stream->byte_stream || ops == NULL || stream->schema == NULL || (!FLOW_CAN(ops, begin) && !FLOW_CAN(ops, end)))
+	flow_error error = { 0 };
+	int frame = 0;
+	if (FLOW_CAN(ops, begin) && (ops->begin(encoder, buffer, &error) != FLOW_OK || buffer->size != 0))
+		frame |= FRAME_BEGIN;
+	uint64_t before = buffer->size;
+	if (FLOW_CAN(ops, end) && (ops->end(encoder, buffer, &error) != FLOW_OK || buffer->size != before))
+		frame |= FRAME_END;
+	error_clear(&error);
+	return frame;
+}
+
+int
+recovery_frame(const plan_stream *stream)
+{
+	const plan_serde *serde = &stream->value;
+	const flow_schema *schema = serde->schema != NULL ? serde->schema : stream->schema;
+	if (serde->ops == NULL || (!FLOW_CAN(serde->ops, begin) && !FLOW_CAN(serde->ops, end)))
+		return 0;
+	int frame = FRAME_BEGIN | FRAME_END;
+	flow_error error = { 0 };
+	flow_encoder *encoder = NULL;
+	flow_buffer *buffer = buffer_create();
+	if (buffer != NULL && serde->ops->encoder_open(serde->instance, schema, &encoder, &error) == FLOW_OK) {
+		frame = try_frame(serde->ops, encoder, buffer);
+		serde->ops->encoder_close(encoder);
+	}
+	buffer_destroy(buffer);
+	error_clear(&error);
+	return frame;
+}
+
+/* What of an output its unfinished part depends on: "csv {schema}" where the serde writes a frame around the records, which fits to one
+ * schema only. NULL: nothing. */
+static const char *
+form_of(runtime *run, const plan_stream *stream, arena *memory)
+{
+	output_state *output = &run->outputs[stream - run->plan->streams];
+	if (!stream->byte_stream || stream->value.ops == NULL || stream->schema == NULL)
+		return NULL;
+	if (!output->frame_known)
+		output->frame = recovery_frame(stream);
+	output->frame_known = 1;
+	if (output->frame == 0)
 		return NULL;
 	char schema[4096];
 	schema_print(stream->schema, 0, schema, sizeof(schema));
@@ -114,7 +153,7 @@ recovery_identities(runtime *run, arena *memory, checkpoint *record)
 	for (uint32_t i = 0; i < p->stream_count; i++) {
 		const plan_stream *stream = &p->streams[i];
 		int resumed = output_prepares(run, stream) && stream->delivery == FLOW_DELIVERY_RESUMABLE;
-		const char *form = resumed ? form_of(stream, memory) : NULL;
+		const char *form = resumed ? form_of(run, stream, memory) : NULL;
 		if (form != NULL)
 			identities[count++] = (checkpoint_identity){ .kind = flow_slice_of("output"),
 														 .name = flow_slice_of(stream->id),
