@@ -14,7 +14,7 @@
 
 typedef struct arena arena;
 
-arena *arena_create(void); /* NULL: out of memory */
+arena *arena_create(void);    /* NULL: out of memory */
 void arena_destroy(arena *a); /* NULL is allowed */
 /* 16-byte aligned; NULL: out of memory. arena_allocate is not zeroed. */
 void *arena_allocate(arena *a, size_t size);

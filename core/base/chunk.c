@@ -94,7 +94,7 @@ count_used(batch_pool *pool, uint64_t size)
 	uint64_t used = atomic_fetch_add_explicit(&pool->used, size, memory_order_relaxed) + size;
 	uint64_t peak = atomic_load_explicit(&pool->peak, memory_order_relaxed);
 	while (used > peak &&
-	       !atomic_compare_exchange_weak_explicit(&pool->peak, &peak, used, memory_order_relaxed, memory_order_relaxed))
+		   !atomic_compare_exchange_weak_explicit(&pool->peak, &peak, used, memory_order_relaxed, memory_order_relaxed))
 		;
 }
 

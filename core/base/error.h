@@ -21,7 +21,7 @@ extern const flow_error_ops error_ops;
 
 /* Sets status and message, replacing what was there. Returns `status`. A NULL error is allowed, here and below. */
 flow_status error_set(flow_error *error, flow_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+	__attribute__((format(printf, 3, 4)));
 /* Puts "text: " before the message. */
 void error_prefix(flow_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Moves everything from `from` (which is empty afterwards) into `to`. */

@@ -97,18 +97,18 @@ value_equal(const flow_value *a, const flow_value *b)
 	case FLOW_DECIMAL: {
 		const flow_decimal *x = a->as.decimal, *y = b->as.decimal;
 		return x->negative == y->negative && x->scale == y->scale && x->count == y->count &&
-		       memcmp(x->digits, y->digits, x->count) == 0;
+			   memcmp(x->digits, y->digits, x->count) == 0;
 	}
 	case FLOW_LIST:
 		return a->as.list->count == b->as.list->count &&
-		       cells_equal(a->as.list->items, b->as.list->items, a->as.list->count);
+			   cells_equal(a->as.list->items, b->as.list->items, a->as.list->count);
 	case FLOW_MAP: {
 		const flow_map *x = a->as.map, *y = b->as.map;
 		if (x->count != y->count)
 			return 0;
 		for (uint64_t i = 0; i < x->count; i++)
 			if (!value_equal(&x->entries[i].key, &y->entries[i].key) ||
-			    !value_equal(&x->entries[i].value, &y->entries[i].value))
+				!value_equal(&x->entries[i].value, &y->entries[i].value))
 				return 0;
 		return 1;
 	}

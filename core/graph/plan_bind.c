@@ -111,7 +111,8 @@ named_setting(const setting *s, const char *text)
 		if (found == NULL)
 			continue;
 		for (size_t k = i + 1; k < s->child_count; k++)
-			if (named_setting(s->children[k], text) != NULL && s->origin != NULL && strcmp(s->origin, found->origin) == 0)
+			if (named_setting(s->children[k], text) != NULL && s->origin != NULL &&
+				strcmp(s->origin, found->origin) == 0)
 				return s;
 		return found;
 	}

@@ -23,17 +23,18 @@ struct arguments {
 };
 
 static const command_option option_plugin_dir = { "plugin-dir", "FOLDER",
-	                                              "Look for plugins here first; may be given several times.", NULL };
-static const command_option option_log_level = { "log-level", "LEVEL", "error, warn, info, debug or trace (default: info).",
-	                                             "error warn info debug trace" };
+												  "Look for plugins here first; may be given several times.", NULL };
+static const command_option option_log_level = { "log-level", "LEVEL",
+												 "error, warn, info, debug or trace (default: info).",
+												 "error warn info debug trace" };
 static const command_option option_log_format = { "log-format", "FORMAT",
-	                                              "text, logfmt or json (default: text on a terminal, else logfmt).",
-	                                              "text logfmt json" };
+												  "text, logfmt or json (default: text on a terminal, else logfmt).",
+												  "text logfmt json" };
 static const command_option option_json = { "json", NULL, "Print for machines.", NULL };
 static const command_option option_help = { "help", NULL, "Print this help.", NULL };
 
 const command_option *const common_options[] = { &option_plugin_dir, &option_log_level, &option_log_format,
-	                                             &option_json,       &option_help,      NULL };
+												 &option_json,       &option_help,      NULL };
 
 static const command_option *
 find_option(const command *of, const char *name, size_t size)
@@ -59,7 +60,8 @@ say_unknown_option(const command *of, const char *word)
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
 	nearest = distance_nearest(name + strspn(name, "-"), names, count);
 	fprintf(stderr, "flowd %s: unknown option %s%s%s%s\nSee: flowd %s --help\n", of->name, name,
-	        nearest == NULL ? "" : ", did you mean --", nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?", of->name);
+			nearest == NULL ? "" : ", did you mean --", nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?",
+			of->name);
 	return 0;
 }
 
@@ -122,7 +124,7 @@ say_unknown_command(char **words)
 		names[known++] = commands[i]->name;
 	const char *nearest = distance_nearest(words[0], names, known);
 	fprintf(stderr, "flowd: unknown command %s%s%s%s\nSee: flowd --help\n", words[0],
-	        nearest == NULL ? "" : ", did you mean ", nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?");
+			nearest == NULL ? "" : ", did you mean ", nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?");
 }
 
 static int
@@ -230,7 +232,8 @@ parse_command(int count, char **words, int *used, int *exit_code)
 		return NULL;
 	}
 	char version[] = "version", *as_command[] = { version };
-	const command *of = strcmp(words[0], "--version") == 0 ? find_command(1, as_command, used) : find_command(count, words, used);
+	const command *of =
+		strcmp(words[0], "--version") == 0 ? find_command(1, as_command, used) : find_command(count, words, used);
 	if (of == NULL && count > 1 && wants_help(words[1]) && list_subcommands(words[0], stdout))
 		*exit_code = EXIT_DONE;
 	else if (of == NULL)
@@ -323,7 +326,7 @@ print_options(const command_option *const *options, FILE *to)
 	for (size_t i = 0; options != NULL && options[i] != NULL; i++) {
 		char left[64];
 		snprintf(left, sizeof(left), "--%s%s%s", options[i]->name, options[i]->value == NULL ? "" : " ",
-		         options[i]->value == NULL ? "" : options[i]->value);
+				 options[i]->value == NULL ? "" : options[i]->value);
 		fprintf(to, "  %-24s %s\n", left, options[i]->doc);
 	}
 }
@@ -332,8 +335,8 @@ void
 arguments_help(const command *of, FILE *to)
 {
 	if (of != NULL) {
-		fprintf(to, "Usage: flowd %s%s%s [OPTION]...\n\n%s\n", of->name, of->operands[0] == '\0' ? "" : " ", of->operands,
-		        of->summary);
+		fprintf(to, "Usage: flowd %s%s%s [OPTION]...\n\n%s\n", of->name, of->operands[0] == '\0' ? "" : " ",
+				of->operands, of->summary);
 		if (of->doc != NULL)
 			fprintf(to, "\n%s\n", of->doc);
 		fprintf(to, "\nOptions:\n");
@@ -341,9 +344,11 @@ arguments_help(const command *of, FILE *to)
 		print_options(common_options, to);
 		return;
 	}
-	fprintf(to, "Usage: flowd COMMAND [OPERAND]... [OPTION]...\n\nMoves and processes data as a configuration file says.\n\n");
+	fprintf(
+		to,
+		"Usage: flowd COMMAND [OPERAND]... [OPTION]...\n\nMoves and processes data as a configuration file says.\n\n");
 	for (size_t i = 0; commands[i] != NULL; i++)
 		fprintf(to, "  flowd %-16s %s\n", commands[i]->name, commands[i]->summary);
 	fprintf(to, "\nFor one of them: flowd COMMAND --help. The file's language: man flowd.conf, flowd help.\n"
-	            "Exit codes: 0 done, 1 the run failed, 2 usage, 3 configuration, 4 a plugin was refused.\n");
+				"Exit codes: 0 done, 1 the run failed, 2 usage, 3 configuration, 4 a plugin was refused.\n");
 }

@@ -21,18 +21,18 @@
 typedef struct arguments arguments;
 
 typedef struct command_option {
-	const char *name;    /* without the dashes */
-	const char *value;   /* what follows, as help shows it ("FILE"); NULL: a flag */
+	const char *name;  /* without the dashes */
+	const char *value; /* what follows, as help shows it ("FILE"); NULL: a flag */
 	const char *doc;
 	const char *choices; /* "text json": for completion; or NULL */
 } command_option;
 
 typedef struct command {
-	const char *name;      /* "run", "plugin list" */
-	const char *operands;  /* "FILE..." for help; "" : none */
-	uint32_t least, most;  /* number of operands */
-	const char *summary;   /* one line */
-	const char *doc;       /* more, or NULL */
+	const char *name;                     /* "run", "plugin list" */
+	const char *operands;                 /* "FILE..." for help; "" : none */
+	uint32_t least, most;                 /* number of operands */
+	const char *summary;                  /* one line */
+	const char *doc;                      /* more, or NULL */
 	const command_option *const *options; /* NULL-terminated, besides those that all commands have; or NULL */
 	int (*run)(arguments *given);         /* returns an EXIT_* code */
 } command;

@@ -136,9 +136,10 @@ explain(session *s, arguments *given)
 	const setting *found = config_explain(s->config, key);
 	if (found == NULL) {
 		fprintf(stderr,
-		        "flowd explain: nothing sets %s\nKeys begin with systems, streams (inputs and outputs), tables, operators or job; "
-		        "flowd plan lists those that are set, flowd help the defaults of all others\n",
-		        key);
+				"flowd explain: nothing sets %s\nKeys begin with systems, streams (inputs and outputs), tables, "
+				"operators or job; "
+				"flowd plan lists those that are set, flowd help the defaults of all others\n",
+				key);
 		return EXIT_CONFIGURATION;
 	}
 	if (arguments_value(given, "json") == NULL) {

@@ -55,8 +55,9 @@ collect(const session *s, struct subjects *all)
 			for (size_t k = 0; loaded != NULL && loaded->components[k] != NULL; k++) {
 				const flow_component *component = loaded->components[k];
 				if (component->kind == kind && all->count < SUBJECTS_MOST)
-					all->items[all->count++] = (describe_subject){ component_kind_name(kind), component->id, component->doc,
-						                                           component->option_sets, component->served };
+					all->items[all->count++] =
+						(describe_subject){ component_kind_name(kind), component->id, component->doc,
+											component->option_sets, component->served };
 			}
 		}
 	}
@@ -93,7 +94,8 @@ print_overview(const struct subjects *all)
 		const char *doc = all->items[i].doc == NULL ? "" : all->items[i].doc;
 		printf("  %-16s %.*s\n", all->items[i].id, title_size(doc), doc);
 	}
-	printf("\nExpressions: docs/reference/expressions.md. Units: sizes B, KiB, MiB, GiB, TiB, kB, MB, GB, TB; durations us, ms, s, m, h, d, w.\n");
+	printf("\nExpressions: docs/reference/expressions.md. Units: sizes B, KiB, MiB, GiB, TiB, kB, MB, GB, TB; "
+		   "durations us, ms, s, m, h, d, w.\n");
 }
 
 static int
@@ -108,7 +110,7 @@ print_subject(const describe_subject *subject, const char *option, const char *f
 	for (size_t i = 0; subject->sets != NULL && subject->sets[i] != NULL; i++) {
 		if (strcmp(format, "sample") == 0) {
 			printf("# %s %s%s%s\n", subject->kind, subject->id, subject->sets[i]->scope[0] == '\0' ? "" : ", ",
-			       subject->sets[i]->scope);
+				   subject->sets[i]->scope);
 			describe_sample(stdout, subject->sets[i], 0);
 		} else if (strcmp(format, "schema") == 0) {
 			describe_schema(stdout, subject->sets[i]);
@@ -147,7 +149,7 @@ unknown_subject(arena *a, const struct subjects *all, const char *name)
 		names[i] = all->items[i].id;
 	const char *nearest = distance_nearest(name, names, all->count);
 	fprintf(stderr, "flowd help: there is nothing named %s%s%s%s\n", name, nearest == NULL ? "" : ", did you mean ",
-	        nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?");
+			nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?");
 	if (!print_owners(a, all, name))
 		fprintf(stderr, "See: flowd help\n");
 	return EXIT_USAGE;
@@ -164,7 +166,7 @@ unknown_option(arena *a, const struct subjects *all, const char *name, const cha
 		nearest = distance_nearest(option, paths, count > SUBJECTS_MOST ? SUBJECTS_MOST : count);
 	}
 	fprintf(stderr, "flowd help: %s has no option %s%s%s%s\nSee: flowd help %s\n", name, option,
-	        nearest == NULL ? "" : ", did you mean ", nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?", name);
+			nearest == NULL ? "" : ", did you mean ", nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?", name);
 	return EXIT_USAGE;
 }
 
@@ -175,7 +177,7 @@ is_named(const describe_subject *subject, const char *word, const char *plain)
 	const char *slash = strchr(word, '/');
 	size_t kind_size = slash == NULL ? 0 : (size_t)(slash - word);
 	return strcmp(subject->id, plain) == 0 &&
-	       (slash == NULL || (strlen(subject->kind) == kind_size && memcmp(subject->kind, word, kind_size) == 0));
+		   (slash == NULL || (strlen(subject->kind) == kind_size && memcmp(subject->kind, word, kind_size) == 0));
 }
 
 /* All subjects of a name: "rocksdb" is a store and a table. "kind/name" takes one of them. */
@@ -223,7 +225,7 @@ subject_json(const describe_subject *subject)
 	for (size_t i = 0; subject->sets != NULL && subject->sets[i] != NULL; i++)
 		json_object_set_new(scopes, subject->sets[i]->scope, schema_json(subject->sets[i]));
 	return json_pack("{s:s, s:s, s:s, s:o}", "kind", subject->kind, "id", subject->id, "doc",
-	                 subject->doc == NULL ? "" : subject->doc, "options", scopes);
+					 subject->doc == NULL ? "" : subject->doc, "options", scopes);
 }
 
 /* What has the name, or all (NULL), with the JSON Schema of each scope of options. */
@@ -281,8 +283,9 @@ run_help(arguments *given)
 	return exit_code;
 }
 
-static const command_option option_format = { "format", "FORMAT", "text (default), markdown, schema (JSON), sample or words.",
-	                                          "text markdown schema sample words" };
+static const command_option option_format = { "format", "FORMAT",
+											  "text (default), markdown, schema (JSON), sample or words.",
+											  "text markdown schema sample words" };
 static const command_option *const help_options[] = { &option_format, NULL };
 
 const command help_command = {
@@ -290,8 +293,9 @@ const command help_command = {
 	.operands = "[NAME[.OPTION]]",
 	.most = 1,
 	.summary = "Explain what can stand in a configuration.",
-	.doc = "NAME is a part of a file (job, inputs, steps ...) or a component (csv, file, aggregate ...); KIND/NAME where one name is\n"
-	       "several (store/rocksdb, table/rocksdb).",
+	.doc = "NAME is a part of a file (job, inputs, steps ...) or a component (csv, file, aggregate ...); KIND/NAME "
+		   "where one name is\n"
+		   "several (store/rocksdb, table/rocksdb).",
 	.options = help_options,
 	.run = run_help,
 };

@@ -15,7 +15,7 @@ print_entry(const plugin_entry *entry)
 	printf("%-12s %-8s %s\n", entry->id, entry->version, entry->file);
 	for (size_t i = 0; i < entry->component_count; i++)
 		printf("  %-12s %-14s %s\n", component_kind_name(entry->components[i].kind), entry->components[i].id,
-		       entry->components[i].summary);
+			   entry->components[i].summary);
 	if (entry->refused != NULL)
 		printf("  refused: %s\n", entry->refused);
 }
@@ -25,11 +25,12 @@ entry_json(const plugin_entry *entry)
 {
 	json_t *components = json_array();
 	for (size_t i = 0; i < entry->component_count; i++)
-		json_array_append_new(components, json_pack("{s:s, s:s, s:s}", "kind", component_kind_name(entry->components[i].kind),
-		                                            "id", entry->components[i].id, "summary", entry->components[i].summary));
+		json_array_append_new(components,
+							  json_pack("{s:s, s:s, s:s}", "kind", component_kind_name(entry->components[i].kind), "id",
+										entry->components[i].id, "summary", entry->components[i].summary));
 	return json_pack("{s:s, s:s, s:s, s:s, s:s?, s:o}", "id", entry->id, "version", entry->version, "license",
-	                 entry->license == NULL ? "" : entry->license, "file", entry->file, "refused", entry->refused, "components",
-	                 components);
+					 entry->license == NULL ? "" : entry->license, "file", entry->file, "refused", entry->refused,
+					 "components", components);
 }
 
 static int
@@ -84,8 +85,8 @@ show(const session *s, arguments *given)
 		return EXIT_DONE;
 	}
 	print_entry(entry);
-	printf("license %s, ABI %u.%u\nOptions: flowd help COMPONENT\n", entry->license == NULL ? "unknown" : entry->license,
-	       entry->abi >> 16, entry->abi & 0xffff);
+	printf("license %s, ABI %u.%u\nOptions: flowd help COMPONENT\n",
+		   entry->license == NULL ? "unknown" : entry->license, entry->abi >> 16, entry->abi & 0xffff);
 	return EXIT_DONE;
 }
 

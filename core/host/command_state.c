@@ -41,18 +41,20 @@ checkpoint_json(const checkpoint *record)
 {
 	json_t *positions = json_array();
 	for (uint64_t i = 0; i < record->position_count; i++)
-		json_array_append_new(positions,
-		                      json_pack("{s:s%, s:s%, s:b}", "input", record->positions[i].input.data,
-		                                (size_t)record->positions[i].input.size, "partition",
-		                                record->positions[i].partition.data, (size_t)record->positions[i].partition.size,
-		                                "ended", record->positions[i].ended));
+		json_array_append_new(positions, json_pack("{s:s%, s:s%, s:b}", "input", record->positions[i].input.data,
+												   (size_t)record->positions[i].input.size, "partition",
+												   record->positions[i].partition.data,
+												   (size_t)record->positions[i].partition.size, "ended",
+												   record->positions[i].ended));
 	json_t *names = json_array();
 	for (uint64_t i = 0; i < record->identity_count; i++)
-		json_array_append_new(names, json_pack("{s:s%, s:s%}", "kind", record->identities[i].kind.data,
-		                                       (size_t)record->identities[i].kind.size, "name",
-		                                       record->identities[i].name.data, (size_t)record->identities[i].name.size));
-	return json_pack("{s:I, s:b, s:b, s:b, s:o, s:o}", "epoch", (json_int_t)record->epoch, "final", record->final, "finished",
-	                 record->finished, "committed", record->committed, "positions", positions, "identities", names);
+		json_array_append_new(names,
+							  json_pack("{s:s%, s:s%}", "kind", record->identities[i].kind.data,
+										(size_t)record->identities[i].kind.size, "name",
+										record->identities[i].name.data, (size_t)record->identities[i].name.size));
+	return json_pack("{s:I, s:b, s:b, s:b, s:o, s:o}", "epoch", (json_int_t)record->epoch, "final", record->final,
+					 "finished", record->finished, "committed", record->committed, "positions", positions, "identities",
+					 names);
 }
 
 static void
@@ -63,14 +65,16 @@ print_checkpoint(const char *directory, const checkpoint *record)
 		return;
 	}
 	printf("%s: epoch %llu, %s\n", directory, (unsigned long long)record->epoch,
-	       record->finished ? "finished" : record->final ? "ended, to be committed" : "interrupted");
+		   record->finished ? "finished"
+		   : record->final  ? "ended, to be committed"
+							: "interrupted");
 	for (uint64_t i = 0; i < record->identity_count; i++)
 		printf("  %.*s %.*s\n", (int)record->identities[i].kind.size, record->identities[i].kind.data,
-		       (int)record->identities[i].name.size, record->identities[i].name.data);
+			   (int)record->identities[i].name.size, record->identities[i].name.data);
 	for (uint64_t i = 0; i < record->position_count; i++)
 		printf("  position %.*s %.*s%s\n", (int)record->positions[i].input.size, record->positions[i].input.data,
-		       (int)record->positions[i].partition.size, record->positions[i].partition.data,
-		       record->positions[i].ended ? " (ended)" : "");
+			   (int)record->positions[i].partition.size, record->positions[i].partition.data,
+			   record->positions[i].ended ? " (ended)" : "");
 }
 
 /* "state directory DIRECTORY: process 12 is using it; end that one ...": listing it needs no remedy. */
@@ -98,9 +102,9 @@ show_one(session *s, const char *directory, json_t *list)
 	if (status != FLOW_OK)
 		fprintf(stderr, "flowd state ls: %s\n", error_message(&error));
 	else if (list != NULL)
-		json_array_append_new(list, json_pack("{s:s, s:b, s:o, s:b}", "directory", directory, "running", running, "checkpoint",
-		                                      applied == NULL ? json_null() : checkpoint_json(applied), "pending",
-		                                      pending != NULL));
+		json_array_append_new(list, json_pack("{s:s, s:b, s:o, s:b}", "directory", directory, "running", running,
+											  "checkpoint", applied == NULL ? json_null() : checkpoint_json(applied),
+											  "pending", pending != NULL));
 	else if (running)
 		print_owner(directory, error_message(&error));
 	else
@@ -186,7 +190,8 @@ run_reset(arguments *given)
 	return exit_code;
 }
 
-static const command_option option_state_dir = { "state-dir", "FOLDER", "The state directory (default: state/JOB).", NULL };
+static const command_option option_state_dir = { "state-dir", "FOLDER", "The state directory (default: state/JOB).",
+												 NULL };
 static const command_option *const state_options[] = { &option_state_dir, NULL };
 
 const command state_ls_command = {

@@ -26,7 +26,7 @@ print_text(const session *s)
 	printf("plugins:");
 	for (size_t i = 0; i < registry_count(s->registry); i++)
 		printf(" %s %s%s", registry_entry(s->registry, i)->id, registry_entry(s->registry, i)->version,
-		       registry_entry(s->registry, i)->refused == NULL ? "" : " (refused)");
+			   registry_entry(s->registry, i)->refused == NULL ? "" : " (refused)");
 	printf("\n");
 }
 
@@ -36,14 +36,13 @@ print_json(const session *s)
 	json_t *plugins = json_array();
 	for (size_t i = 0; i < registry_count(s->registry); i++) {
 		const plugin_entry *entry = registry_entry(s->registry, i);
-		json_array_append_new(plugins, json_pack("{s:s, s:s, s:s, s:b}", "id", entry->id, "version", entry->version, "file",
-		                                         entry->file, "refused", entry->refused != NULL));
+		json_array_append_new(plugins, json_pack("{s:s, s:s, s:s, s:b}", "id", entry->id, "version", entry->version,
+												 "file", entry->file, "refused", entry->refused != NULL));
 	}
-	json_t *json =
-	    json_pack("{s:s, s:{s:i, s:i}, s:s, s:{s:s, s:s}, s:o}", "version", FLOWD_VERSION, "abi", "major", FLOW_ABI_MAJOR, "minor",
-	              FLOW_ABI_MINOR, "allocator", allocator_name(), "libraries", "libconfig",
-	              FLOW_TEXT_OF(LIBCONFIG_VER_MAJOR) "." FLOW_TEXT_OF(LIBCONFIG_VER_MINOR), "jansson", JANSSON_VERSION, "plugins",
-	              plugins);
+	json_t *json = json_pack("{s:s, s:{s:i, s:i}, s:s, s:{s:s, s:s}, s:o}", "version", FLOWD_VERSION, "abi", "major",
+							 FLOW_ABI_MAJOR, "minor", FLOW_ABI_MINOR, "allocator", allocator_name(), "libraries",
+							 "libconfig", FLOW_TEXT_OF(LIBCONFIG_VER_MAJOR) "." FLOW_TEXT_OF(LIBCONFIG_VER_MINOR),
+							 "jansson", JANSSON_VERSION, "plugins", plugins);
 	json_dumpf(json, stdout, JSON_INDENT(2));
 	printf("\n");
 	json_decref(json);

@@ -34,7 +34,7 @@ print_choices(const command_option *const *options, FILE *to)
 	for (size_t i = 0; options != NULL && options[i] != NULL; i++)
 		if (options[i]->choices != NULL)
 			fprintf(to, "\t--%s) COMPREPLY=($(compgen -W \"%s\" -- \"$word\")); return ;;\n", options[i]->name,
-			        options[i]->choices);
+					options[i]->choices);
 }
 
 static void
@@ -56,11 +56,11 @@ run_completion(arguments *given)
 	(void)given;
 	FILE *to = stdout;
 	fprintf(to, "# Bash completion of flowd, made from its own tables by: flowd completion\n"
-	            "_flowd() {\n"
-	            "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options=\n"
-	            "\tCOMPREPLY=()\n"
-	            "\tif [ \"$COMP_CWORD\" = 1 ]; then\n"
-	            "\t\tCOMPREPLY=($(compgen -W \"");
+				"_flowd() {\n"
+				"\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options=\n"
+				"\tCOMPREPLY=()\n"
+				"\tif [ \"$COMP_CWORD\" = 1 ]; then\n"
+				"\t\tCOMPREPLY=($(compgen -W \"");
 	print_first_words(to);
 	fprintf(to, "\" -- \"$word\"))\n\t\treturn\n\tfi\n\tcase $before in\n");
 	print_choices(common_options, to);
@@ -68,11 +68,12 @@ run_completion(arguments *given)
 		print_choices(commands[i]->options, to);
 	fprintf(to, "\tesac\n\tcase \"${COMP_WORDS[*]:1:2}\" in\n");
 	print_options(to);
-	fprintf(to, "\tesac\n\tif [[ $word == -* ]]; then\n\t\tCOMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n\t\treturn\n\tfi\n"
-	            "\tif [ \"$COMP_CWORD\" = 2 ]; then\n\t\tcase ${COMP_WORDS[1]} in\n");
+	fprintf(to, "\tesac\n\tif [[ $word == -* ]]; then\n\t\tCOMPREPLY=($(compgen -W \"$options\" -- "
+				"\"$word\"))\n\t\treturn\n\tfi\n"
+				"\tif [ \"$COMP_CWORD\" = 2 ]; then\n\t\tcase ${COMP_WORDS[1]} in\n");
 	print_second_words(to);
 	fprintf(to, "\t\tesac\n\tfi\n\t[ ${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- \"$word\"))\n}\n"
-	            "complete -F _flowd flowd\n");
+				"complete -F _flowd flowd\n");
 	return EXIT_DONE;
 }
 

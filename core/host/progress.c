@@ -87,13 +87,14 @@ print_line(progress *p, const runtime_status_report *report)
 {
 	char count[32], rate[32], left[32], text[160];
 	double seconds = report->elapsed > 0 ? (double)report->elapsed / 1e6 : 1e-6;
-	int used = snprintf(text, sizeof(text), "%s: %s records in, %s/s", p->plan->job, progress_count(report->records_in, count),
-	                    progress_rate((double)report->records_in / seconds, rate));
+	int used =
+		snprintf(text, sizeof(text), "%s: %s records in, %s/s", p->plan->job, progress_count(report->records_in, count),
+				 progress_rate((double)report->records_in / seconds, rate));
 	if (report->remaining_bytes > 0 && report->bytes_in > 0) {
 		double all = (double)report->bytes_in + (double)report->remaining_bytes;
 		double rest = seconds * (double)report->remaining_bytes / (double)report->bytes_in;
-		used += snprintf(text + used, sizeof(text) - (size_t)used, ", %.0f%%, %s left", 100.0 * (double)report->bytes_in / all,
-		                 progress_duration((int64_t)(rest * 1e6), left));
+		used += snprintf(text + used, sizeof(text) - (size_t)used, ", %.0f%%, %s left",
+						 100.0 * (double)report->bytes_in / all, progress_duration((int64_t)(rest * 1e6), left));
 	}
 	if (report->rejected != 0)
 		snprintf(text + used, sizeof(text) - (size_t)used, ", %llu rejected", (unsigned long long)report->rejected);

@@ -28,9 +28,10 @@ static json_t *
 operator_json(const operator_status *status)
 {
 	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "name", status->name, "title",
-	                 status->title == NULL ? "" : status->title, "records_in", (json_int_t)status->records_in, "records_out",
-	                 (json_int_t)status->records_out, "bytes_in", (json_int_t)status->bytes_in, "bytes_out",
-	                 (json_int_t)status->bytes_out, "rejected", (json_int_t)status->rejected, "late", (json_int_t)status->late);
+					 status->title == NULL ? "" : status->title, "records_in", (json_int_t)status->records_in,
+					 "records_out", (json_int_t)status->records_out, "bytes_in", (json_int_t)status->bytes_in,
+					 "bytes_out", (json_int_t)status->bytes_out, "rejected", (json_int_t)status->rejected, "late",
+					 (json_int_t)status->late);
 }
 
 /* { "3": { "lag": 17 } }: numbers of one partition, or of the input as a whole. */
@@ -52,8 +53,9 @@ put_number(json_t *input, const input_number *n)
 static json_t *
 input_json(const plan *p, const runtime_status_report *report, const input_status *status)
 {
-	json_t *input = json_pack("{s:s, s:I, s:I}", "id", p->streams[status->input].id, "remaining_records",
-	                          (json_int_t)status->remaining_records, "remaining_bytes", (json_int_t)status->remaining_bytes);
+	json_t *input =
+		json_pack("{s:s, s:I, s:I}", "id", p->streams[status->input].id, "remaining_records",
+				  (json_int_t)status->remaining_records, "remaining_bytes", (json_int_t)status->remaining_bytes);
 	for (uint32_t i = 0; input != NULL && i < report->number_count; i++)
 		if (report->numbers[i].input == status->input)
 			put_number(input, &report->numbers[i]);
@@ -73,15 +75,16 @@ report_json(const plan *p, const runtime_status_report *report, uint32_t outcome
 		json_array_append_new(inputs, input_json(p, report, &report->inputs[i]));
 	double seconds = (double)report->elapsed / 1e6;
 	return json_pack(
-	    "{s:s, s:s, s:s, s:f, s:f, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "job", p->job,
-	    "plan", p->id, "state", state_name(report, outcome), "elapsed_seconds", seconds, "first_record_seconds",
-	    report->first_record < 0 ? -1.0 : (double)report->first_record / 1e6, "records_in", (json_int_t)report->records_in,
-	    "records_out", (json_int_t)report->records_out, "bytes_in", (json_int_t)report->bytes_in, "bytes_out",
-	    (json_int_t)report->bytes_out, "records_per_second", seconds > 0 ? (double)report->records_in / seconds : 0.0, "rejected",
-	    (json_int_t)report->rejected, "skipped", (json_int_t)report->skipped, "dead_letters", (json_int_t)report->dead_letters,
-	    "late", (json_int_t)report->late, "remaining_bytes", (json_int_t)report->remaining_bytes, "epoch",
-	    (json_int_t)report->epoch, "last_checkpoint_microseconds", (json_int_t)report->last_checkpoint_microseconds,
-	    "memory_peak_bytes", (json_int_t)report->memory_peak, "wakes", (json_int_t)report->wakes, "operators", operators, "inputs", inputs);
+		"{s:s, s:s, s:s, s:f, s:f, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}",
+		"job", p->job, "plan", p->id, "state", state_name(report, outcome), "elapsed_seconds", seconds,
+		"first_record_seconds", report->first_record < 0 ? -1.0 : (double)report->first_record / 1e6, "records_in",
+		(json_int_t)report->records_in, "records_out", (json_int_t)report->records_out, "bytes_in",
+		(json_int_t)report->bytes_in, "bytes_out", (json_int_t)report->bytes_out, "records_per_second",
+		seconds > 0 ? (double)report->records_in / seconds : 0.0, "rejected", (json_int_t)report->rejected, "skipped",
+		(json_int_t)report->skipped, "dead_letters", (json_int_t)report->dead_letters, "late", (json_int_t)report->late,
+		"remaining_bytes", (json_int_t)report->remaining_bytes, "epoch", (json_int_t)report->epoch,
+		"last_checkpoint_microseconds", (json_int_t)report->last_checkpoint_microseconds, "memory_peak_bytes",
+		(json_int_t)report->memory_peak, "wakes", (json_int_t)report->wakes, "operators", operators, "inputs", inputs);
 }
 
 static void
@@ -89,9 +92,9 @@ print_operator(const operator_status *status, FILE *to)
 {
 	char in[32], out[32], bytes_in[32], bytes_out[32];
 	fprintf(to, "  %-24.24s %14s %14s %10s %10s", status->name, progress_count(status->records_in, in),
-	        progress_count(status->records_out, out),
-	        status->bytes_in == 0 ? "" : progress_bytes((double)status->bytes_in, bytes_in),
-	        status->bytes_out == 0 ? "" : progress_bytes((double)status->bytes_out, bytes_out));
+			progress_count(status->records_out, out),
+			status->bytes_in == 0 ? "" : progress_bytes((double)status->bytes_in, bytes_in),
+			status->bytes_out == 0 ? "" : progress_bytes((double)status->bytes_out, bytes_out));
 	if (status->rejected != 0)
 		fprintf(to, "  %llu rejected", (unsigned long long)status->rejected);
 	if (status->late != 0)
@@ -125,8 +128,8 @@ read_text(char *line, FILE *file)
 static void
 print_result(const plan_stream *stream, FILE *to)
 {
-	flow_slice path = stream->request.options == NULL ? flow_slice_make(NULL, 0)
-	                                                  : flow_option_text(stream->request.options, "path");
+	flow_slice path =
+		stream->request.options == NULL ? flow_slice_make(NULL, 0) : flow_option_text(stream->request.options, "path");
 	if (path.data == NULL || strcmp(path.data, "-") == 0)
 		return;
 	FILE *file = fopen(path.data, "r");
@@ -177,13 +180,14 @@ report_summary(const plan *p, const runtime_status_report *report, uint32_t outc
 	fprintf(to, "\n  %-24s %14s %14s %10s %10s\n", "operator", "records in", "records out", "bytes in", "bytes out");
 	for (uint32_t i = 0; i < report->operator_count; i++)
 		print_operator(&report->operators[i], to);
-	fprintf(to, "\n%s %s in %s: %s records/s, %s/s read, peak of batch memory %s\n", p->job, state_name(report, outcome),
-	        progress_duration(report->elapsed, duration), progress_rate((double)report->records_in / seconds, rate),
-	        progress_bytes((double)report->bytes_in / seconds, bytes), progress_bytes((double)report->memory_peak, memory));
+	fprintf(
+		to, "\n%s %s in %s: %s records/s, %s/s read, peak of batch memory %s\n", p->job, state_name(report, outcome),
+		progress_duration(report->elapsed, duration), progress_rate((double)report->records_in / seconds, rate),
+		progress_bytes((double)report->bytes_in / seconds, bytes), progress_bytes((double)report->memory_peak, memory));
 	for (uint32_t i = 0; i < report->input_count; i++)
 		if (report->inputs[i].lag > 0)
 			fprintf(to, "%s: %lld records are still to be read\n", p->streams[report->inputs[i].input].id,
-			        (long long)report->inputs[i].lag);
+					(long long)report->inputs[i].lag);
 	report_losses(report, to);
 	for (uint32_t i = 0; outcome == RUN_FINISHED && i < p->stream_count; i++)
 		if (p->streams[i].direction == FLOW_DIRECTION_OUTPUT)

@@ -26,7 +26,7 @@ typedef struct problems {
 	problem **items;
 	size_t count;
 	size_t capacity;
-	size_t errors; /* items that are no warnings */
+	size_t errors;          /* items that are no warnings */
 	size_t plugins_refused; /* errors that are plugins which could not be used: another exit code */
 } problems;
 

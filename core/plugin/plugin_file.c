@@ -88,7 +88,8 @@ read_served(arena *a, const json_t *list, manifest_component *component, flow_er
 	for (size_t i = 0; i < count; i++) {
 		const char *word = json_string_value(json_array_get(list, i));
 		if (word == NULL || strcspn(word, "\t") == 0)
-			return error_set(error, FLOW_E_CORRUPT, "its manifest has a component %s that serves an empty word", component->id);
+			return error_set(error, FLOW_E_CORRUPT, "its manifest has a component %s that serves an empty word",
+							 component->id);
 		served[i] = arena_copy_text(a, word);
 		if (served[i] == NULL)
 			return error_set(error, FLOW_E_MEMORY, "out of memory");

@@ -27,8 +27,8 @@ struct watched_function {
 	flow_context shown;
 	struct watched_output outputs[2];
 	flow_output *output_list[2];
-	flow_builder *memory;  /* of copied batches */
-	flow_builder *scratch; /* what the call under way has asked for; NULL: nothing */
+	flow_builder *memory;    /* of copied batches */
+	flow_builder *scratch;   /* what the call under way has asked for; NULL: nothing */
 	const flow_batch *input; /* that it is about; NULL: none */
 	uint32_t ended_inputs;
 };

@@ -38,8 +38,8 @@ fail(node *n, const record_error *what)
 	print_record_error(what, text, sizeof(text));
 	const char *given = n->task->topology->run->request.record_errors_remedy;
 	const char *remedy = what->status == FLOW_E_LATE ? "declare a larger out_of_order, or set late_records"
-						 : given != NULL            ? given
-													: "see record_errors";
+						 : given != NULL             ? given
+													 : "see record_errors";
 	return error_set(&n->task->error, what->status, "%s (%s)", text, remedy);
 }
 

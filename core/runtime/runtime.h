@@ -18,13 +18,14 @@ typedef struct runtime_request {
 	uint64_t limit;                 /* records per input; 0: none. Throwaway state, nothing committed */
 	/* Records that outputs take, all together (dead letters apart); then all inputs count as ended. 0: no limit. Throwaway state. */
 	uint64_t output_limit;
-	uint32_t throwaway; /* a run that nobody goes on with: its state is gone with it, and what it wrote too unless it finishes */
-	uint32_t dry_sink;              /* nothing is written */
+	uint32_t
+		throwaway; /* a run that nobody goes on with: its state is gone with it, and what it wrote too unless it finishes */
+	uint32_t dry_sink; /* nothing is written */
 	uint32_t fresh;
 	uint32_t deterministic; /* one thread, virtual clock, seed */
 	uint64_t seed;
 	const char *record_errors_remedy; /* what a bad record's message ends with; NULL: "see record_errors" */
-	uint32_t check_plugins; /* the checking proxy between host and plugins */
+	uint32_t check_plugins;           /* the checking proxy between host and plugins */
 } runtime_request;
 
 /* How it ended. */

@@ -64,8 +64,14 @@ static void
 check_group(checker *c, const setting *group, const char *name, const flow_option_set *set, const char *const *ignore)
 {
 	const flow_option_set *const sets[] = { set, NULL };
-	options_request request = { .sets = sets, .group = group, .path = group->path, .file = group->file, .line = group->line,
-		                        .name = name, .ignore = ignore, .names = &c->names };
+	options_request request = { .sets = sets,
+								.group = group,
+								.path = group->path,
+								.file = group->file,
+								.line = group->line,
+								.name = name,
+								.ignore = ignore,
+								.names = &c->names };
 	if (ignore == NULL || options_resolve(c->arena, &request, c->problems) == NULL)
 		c->failed = 1;
 }
@@ -80,8 +86,8 @@ check_transfer(checker *c, const setting *transfer)
 	for (size_t i = 0; i < FLOW_COUNT(sides); i++) {
 		const setting *side = setting_child(transfer, sides[i]->scope);
 		if (side == NULL)
-			problems_add(c->problems, transfer->file, transfer->line, transfer->path, "it has no '%s': %s: { link = \"...\"; }",
-			             sides[i]->scope, sides[i]->scope);
+			problems_add(c->problems, transfer->file, transfer->line, transfer->path,
+						 "it has no '%s': %s: { link = \"...\"; }", sides[i]->scope, sides[i]->scope);
 		else if (is_group(c, side))
 			check_group(c, side, transfer->name, sides[i], connector_words(c, side, sides[i]));
 	}
@@ -124,5 +130,5 @@ transfers_report_idle(config *c)
 	if (transfers == NULL)
 		return NULL;
 	return problems_add(config_problems(c), transfers->file, transfers->line, transfers->path,
-	                    "this version checks transfers and does not run them yet, only applications");
+						"this version checks transfers and does not run them yet, only applications");
 }

@@ -81,8 +81,7 @@ write_file(struct compressor *compressor, const char *data, uint64_t size, flow_
 		flow_status status = compressor->stream ? wait_for_room(compressor, error) : FLOW_OK;
 		if (status != FLOW_OK)
 			return status;
-		ssize_t written =
-			write(compressor->descriptor, data, compressor->stream && size > PIPE_BUF ? PIPE_BUF : size);
+		ssize_t written = write(compressor->descriptor, data, compressor->stream && size > PIPE_BUF ? PIPE_BUF : size);
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written < 0)

@@ -23,7 +23,8 @@ struct reader;
 
 struct flow_system {
 	const flow_host *host;
-	struct reader *held; /* pipes whose first bytes were looked at while planning; whoever opens them next goes on with these */
+	struct reader
+		*held; /* pipes whose first bytes were looked at while planning; whoever opens them next goes on with these */
 };
 
 /* path.c ---------------------------------------------------------------------------------------------------------- */
@@ -49,7 +50,7 @@ int path_is_stream(const char *path);
 struct path_names {
 	const flow_host *host;
 	char *path;
-	char *suffix; /* of temporaries: job and instance */
+	char *suffix;  /* of temporaries: job and instance */
 	int overwrite; /* what is there under the path may be replaced */
 };
 

@@ -37,7 +37,8 @@ path_failed(const flow_host *host, flow_error *error, const char *doing, const c
 		remedy = "; raise the limit of open files (ulimit -n)";
 		break;
 	case EFBIG:
-		remedy = "; raise the limit of file sizes (ulimit -f), then start the job again: it goes on from its last checkpoint";
+		remedy = "; raise the limit of file sizes (ulimit -f), then start the job again: it goes on from its last "
+				 "checkpoint";
 		break;
 	default:
 		break;
@@ -246,8 +247,8 @@ path_temporary(const struct path_names *names, const char *target)
 static flow_status
 exists(const flow_host *host, const char *target, flow_error *error)
 {
-	return flow_fail(host, error, FLOW_E_EXISTS, "%s: is there already, and overwrite = false; take it away, or name another file",
-					 target);
+	return flow_fail(host, error, FLOW_E_EXISTS,
+					 "%s: is there already, and overwrite = false; take it away, or name another file", target);
 }
 
 flow_status
@@ -303,10 +304,11 @@ path_lock(const flow_host *host, const char *path, int descriptor, flow_error *e
 {
 	if (flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
 		return FLOW_OK; /* not every file system has locks */
-	return flow_fail(host, error, FLOW_E_LOCKED,
-					 "%s: another run of the job, or another output of it, is writing it; end that one, or give one of them another "
-					 "path or instance",
-					 path);
+	return flow_fail(
+		host, error, FLOW_E_LOCKED,
+		"%s: another run of the job, or another output of it, is writing it; end that one, or give one of them another "
+		"path or instance",
+		path);
 }
 
 flow_status

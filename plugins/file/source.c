@@ -11,7 +11,7 @@
 
 struct file_partition {
 	flow_partition description;
-	char *absolute; /* its id: the same from whatever folder the job is started; from realpath, or NULL */
+	char *absolute;        /* its id: the same from whatever folder the job is started; from realpath, or NULL */
 	struct reader *reader; /* open between assign and the end */
 	int regular;
 	uint64_t size; /* of the file; 0: unknown */
@@ -25,7 +25,7 @@ struct file_partition {
 struct flow_source {
 	const flow_host *host;
 	flow_system *system;
-	int sample; /* what is read of pipes is to be read again */
+	int sample;           /* what is read of pipes is to be read again */
 	uint32_t compression; /* the option */
 	struct path_list paths;
 	struct file_partition *partitions;
@@ -156,12 +156,12 @@ open_reader(flow_source *source, struct file_partition *partition, uint64_t offs
 	flow_status status = FLOW_OK;
 	partition->reader = partition->regular ? NULL : reader_take_held(source->system, path);
 	if (partition->reader == NULL)
-		status = reader_open(source->host, path, path_compression(source->compression, path), &partition->reader, error);
+		status =
+			reader_open(source->host, path, path_compression(source->compression, path), &partition->reader, error);
 	if (status == FLOW_OK && source->sample && !partition->regular)
 		reader_keep(partition->reader);
 	return status == FLOW_OK ? reader_seek(partition->reader, offset, error) : status;
 }
-
 
 flow_status
 source_assign(flow_source *source, uint32_t index, flow_slice position, flow_error *error)

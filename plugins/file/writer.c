@@ -128,7 +128,8 @@ open_stream(flow_writer *writer, flow_error *error)
 	const struct timespec pause = { .tv_nsec = 20000000 };
 	struct stat about;
 	int pipe = stat(writer->target, &about) == 0 && S_ISFIFO(about.st_mode);
-	while ((writer->descriptor = open(writer->target, O_WRONLY | O_CLOEXEC | O_NONBLOCK)) < 0 && errno == ENXIO && pipe) {
+	while ((writer->descriptor = open(writer->target, O_WRONLY | O_CLOEXEC | O_NONBLOCK)) < 0 && errno == ENXIO &&
+		   pipe) {
 		if (writer->host->cancelled())
 			return flow_fail(writer->host, error, FLOW_E_CANCELLED, "%s: nobody reads it, and the job is to end",
 							 writer->target);

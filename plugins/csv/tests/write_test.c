@@ -48,7 +48,8 @@ null_and_texts_that_look_like_it_stay_apart(void **state)
 				  "{\"a\":null,\"b\":1}\n{\"a\":\"2013-01-02\",\"b\":2}\n{\"a\":\"2013-01-03\",\"b\":3}\n",
 				  "a,b\n2013-01-02,1\n\"2013-01-02\",2\n2013-01-03,3\n");
 	check_written(OPTIONS("delimiter=\":\""), "record(a:timestamp,b:date)",
-				  "{\"a\":\"2013-01-01T10:00:00Z\",\"b\":\"2013-01-02\"}\n", "a:b\n\"2013-01-01T10:00:00Z\":2013-01-02\n");
+				  "{\"a\":\"2013-01-01T10:00:00Z\",\"b\":\"2013-01-02\"}\n",
+				  "a:b\n\"2013-01-01T10:00:00Z\":2013-01-02\n");
 	check_written(OPTIONS("header=false"), "record(a:string)", "{\"a\":\"\"}\n", "\"\"\n");
 	check_written(NULL, "record(a:string,b:string)", "{\"a\":\"\\ufeffx\",\"b\":\"\\ufeffy\"}\n",
 				  "a,b\n\"\xEF\xBB\xBFx\",\xEF\xBB\xBFy\n");

@@ -55,7 +55,7 @@ received(fixture *f, const char *type, const char *lines)
 	flow_builder *builder = builder_create(f->pool, 0, 0);
 	assert_non_null(builder);
 	assert_int_equal(builder->ops->add_columns(builder, FLOW_COLUMN_KEY | FLOW_COLUMN_TIMESTAMP | FLOW_COLUMN_HEADERS |
-														   FLOW_COLUMN_ORDINAL),
+															FLOW_COLUMN_ORDINAL),
 					 FLOW_OK);
 	flow_header *items = flow_builder_alloc(builder, 2 * sizeof(*items));
 	assert_non_null(items);
@@ -86,8 +86,9 @@ given_no_options_when_bound_then_all_parts_stand_behind_the_records_own_fields(v
 {
 	fixture *f = *state;
 	fixture_function *g = open_envelope(f, PAIR, NULL);
-	assert_string_equal(type_of(f, g), "record(id:int64,name:string?,offset:int64?,partition:int64?,timestamp:timestamp?,"
-									   "headers:list<record(name:string,value:bytes?)>,place:string)");
+	assert_string_equal(type_of(f, g),
+						"record(id:int64,name:string?,offset:int64?,partition:int64?,timestamp:timestamp?,"
+						"headers:list<record(name:string,value:bytes?)>,place:string)");
 }
 
 static void
@@ -96,12 +97,14 @@ given_records_with_all_of_it_when_applied_then_each_part_has_its_value_and_keys_
 	fixture *f = *state;
 	fixture_function *g = open_envelope(f, PAIR, NULL);
 	fixture_function_process(g, 0, received(f, PAIR, "{\"id\":1,\"name\":\"x\"}\n{\"id\":2,\"name\":null}\n"));
-	assert_string_equal(fixture_function_text_all(g, 0),
-						"{\"key\":\"a\",\"ordinal\":40,\"value\":{\"id\":1,\"name\":\"x\",\"offset\":40,\"partition\":3,"
-						"\"timestamp\":null,\"headers\":[],\"place\":\"views/3\"}}\n"
-						"{\"key\":\"b\",\"timestamp\":1500,\"ordinal\":41,\"value\":{\"id\":2,\"name\":null,\"offset\":41,\"partition\":3,"
-						"\"timestamp\":\"1970-01-01T00:00:00.0015Z\",\"headers\":[{\"name\":\"trace\",\"value\":\"\\u0001\\u00ff\"},"
-						"{\"name\":\"\",\"value\":null}],\"place\":\"views/3\"}}\n");
+	assert_string_equal(
+		fixture_function_text_all(g, 0),
+		"{\"key\":\"a\",\"ordinal\":40,\"value\":{\"id\":1,\"name\":\"x\",\"offset\":40,\"partition\":3,"
+		"\"timestamp\":null,\"headers\":[],\"place\":\"views/3\"}}\n"
+		"{\"key\":\"b\",\"timestamp\":1500,\"ordinal\":41,\"value\":{\"id\":2,\"name\":null,\"offset\":41,"
+		"\"partition\":3,"
+		"\"timestamp\":\"1970-01-01T00:00:00.0015Z\",\"headers\":[{\"name\":\"trace\",\"value\":\"\\u0001\\u00ff\"},"
+		"{\"name\":\"\",\"value\":null}],\"place\":\"views/3\"}}\n");
 }
 
 static void
@@ -134,8 +137,9 @@ given_an_unknown_part_when_configured_then_the_choices_are_told(void **state)
 {
 	fixture *f = *state;
 	assert_null(fixture_try_transformer_open(f, "envelope", OPTIONS("add=ofset"), fixture_schema(f, PAIR)));
-	assert_non_null(strstr(error_message(&f->error), "\"ofset\" is not one of \"offset\", \"partition\", \"timestamp\", "
-													 "\"headers\", \"place\", did you mean offset"));
+	assert_non_null(strstr(error_message(&f->error),
+						   "\"ofset\" is not one of \"offset\", \"partition\", \"timestamp\", "
+						   "\"headers\", \"place\", did you mean offset"));
 }
 
 static void
@@ -160,7 +164,8 @@ given_values_that_are_no_records_when_applied_then_each_becomes_the_field_value(
 	fixture_function *g = open_envelope(f, "string", OPTIONS("add=offset"));
 	assert_string_equal(type_of(f, g), "record(value:string,offset:int64?)");
 	fixture_function_process(g, 0, received(f, "string", "\"x\"\n\"\"\n"));
-	assert_string_equal(fixture_function_text(g, 0), "{\"value\":\"x\",\"offset\":40}\n{\"value\":\"\",\"offset\":41}\n");
+	assert_string_equal(fixture_function_text(g, 0),
+						"{\"value\":\"x\",\"offset\":40}\n{\"value\":\"\",\"offset\":41}\n");
 	g = open_envelope(f, PAIR "?", OPTIONS("add=offset"));
 	assert_string_equal(type_of(f, g), "record(value:" PAIR "?,offset:int64?)");
 }

@@ -22,7 +22,8 @@ given_files_when_described_then_each_setter_says_its_property_and_nothing_else_i
 	SAYS(file_output_with_make_folders(out, 1), "output out: make_folders = true\n");
 	SAYS(file_output_with_make_folders(out, 0), "output out: make_folders = false\n");
 	SAYS(file_output_with_make_folders(out, 8), "output out: make_folders = true\n");
-	SAYS(flow_output_with_serde(file_output_with_path(out, "o.csv"), "csv"), "output out: path = \"o.csv\"\noutput out: serde = \"csv\"\n");
+	SAYS(flow_output_with_serde(file_output_with_path(out, "o.csv"), "csv"),
+		 "output out: path = \"o.csv\"\noutput out: serde = \"csv\"\n");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, recorded_graph_setup, recorded_graph_teardown)

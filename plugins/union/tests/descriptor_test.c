@@ -10,9 +10,11 @@ given_a_union_when_described_then_its_members_are_said_and_nothing_else(void **s
 	flow_system_descriptor local = flow_system(graph, "local", "kafka");
 	recorded_graph_text(r);
 	union_system_descriptor all = union_system(graph, "all", local, "views-{0..3}");
-	assert_string_equal(recorded_graph_text(r), "system all: described\nsystem all: type = \"union\"\nsystem all: members.system = "
-											  "\"local\"\nsystem all: members.physical_name = \"views-{0..3}\"\n");
-	SAYS(union_system_with_member_text(all, "path", "{0..3}.csv"), "system all: members.properties.path = \"{0..3}.csv\"\n");
+	assert_string_equal(recorded_graph_text(r),
+						"system all: described\nsystem all: type = \"union\"\nsystem all: members.system = "
+						"\"local\"\nsystem all: members.physical_name = \"views-{0..3}\"\n");
+	SAYS(union_system_with_member_text(all, "path", "{0..3}.csv"),
+		 "system all: members.properties.path = \"{0..3}.csv\"\n");
 }
 
 static void

@@ -77,7 +77,8 @@ given_properties_when_expanded_then_those_of_the_member_win_over_those_of_the_in
 /* --- the same in code ------------------------------------------------------------------------------------------------ */
 
 static flow_status
-describe(const flow_host *host, const flow_options *options, const flow_graph_ops *ops, flow_graph *described, flow_error *error)
+describe(const flow_host *host, const flow_options *options, const flow_graph_ops *ops, flow_graph *described,
+		 flow_error *error)
 {
 	(void)host, (void)options, (void)ops, (void)error;
 	flow_application_with_name(flow_application(described), "t");
@@ -90,7 +91,8 @@ describe(const flow_host *host, const flow_options *options, const flow_graph_op
 	return FLOW_OK;
 }
 
-static const flow_application_ops application_ops = { .struct_size = FLOW_SIZEOF(flow_application_ops), .describe = describe };
+static const flow_application_ops application_ops = { .struct_size = FLOW_SIZEOF(flow_application_ops),
+													  .describe = describe };
 static const flow_component application = { .struct_size = FLOW_SIZEOF(flow_component),
 											.kind = FLOW_APPLICATION,
 											.id = "t",
@@ -112,7 +114,9 @@ given_a_union_in_code_and_in_a_file_when_planned_then_the_twins_have_one_id(void
 	plan_text_teardown(state);
 	setup(state);
 	const plan *in_file = plan_text_plan(
-		*state, CONF("{ system = \"local\"; physical_name = \"v-{1..3}\"; properties: { offset_default = \"newest\"; }; }", ""));
+		*state,
+		CONF("{ system = \"local\"; physical_name = \"v-{1..3}\"; properties: { offset_default = \"newest\"; }; }",
+			 ""));
 	assert_string_equal(in_file->id, in_code);
 }
 
