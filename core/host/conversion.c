@@ -136,12 +136,24 @@ add_host(builder *b, const location *l, setting *system, setting *stream)
 		refuse(b, l, "addresses of %s have no host in front of the path: %s:///PATH", l->system->id, l->system->id);
 }
 
+/* Where no option takes the path of an address, it is what the system calls the stream. */
+static void
+add_physical_name(builder *b, const location *l, setting *stream)
+{
+	if (l->host == NULL || l->path_count != 1 || strlen(l->paths[0]) < 2)
+		refuse(b, l, "%s takes one name at a time: %s://HOST/NAME", l->system->id, l->system->id);
+	else
+		add_text(b, stream, "physical_name", l->paths[0] + 1, l->place);
+	if (l->direction == FLOW_DIRECTION_OUTPUT) /* nobody goes on with a conversion, and no transaction lasts as long as one */
+		add_text(b, stream, "delivery", "at_least_once", l->place);
+}
+
 static void
 add_paths(builder *b, const location *l, setting *stream)
 {
 	const flow_option *option = flagged(options_of(l->system, scope_of(l)), FLOW_OPTION_ADDRESS_PATH);
 	if (option == NULL) {
-		refuse(b, l, "%s takes no path of an address", l->system->id);
+		add_physical_name(b, l, stream);
 		return;
 	}
 	int list = option->type == FLOW_OPTION_LIST;

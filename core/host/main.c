@@ -1,4 +1,5 @@
 /* flowd: parses the command line and runs the command. */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -53,7 +54,8 @@ main(int count, char **words)
 		return exit_code;
 	exit_code = configure_log(given) ? arguments_command(given)->run(given) : EXIT_USAGE;
 	arguments_free(given);
-	if (fflush(stdout) != 0 && exit_code == EXIT_DONE) {
+	/* A reader that has seen enough (`| head`) is no failure. */
+	if (fflush(stdout) != 0 && errno != EPIPE && exit_code == EXIT_DONE) {
 		fprintf(stderr, "flowd: cannot write to standard output\n");
 		exit_code = EXIT_RUN_FAILED;
 	}

@@ -62,7 +62,7 @@ static const flow_option *const security_list[] = { &security_tls,
 /* --- the system ----------------------------------------------------------------------------------------------------- */
 
 OPTION(bootstrap_servers, .type = FLOW_OPTION_LIST, .element = FLOW_OPTION_STRING,
-	   .flags = FLOW_OPTION_REQUIRED | FLOW_OPTION_OR_ONE, .name = "bootstrap_servers",
+	   .flags = FLOW_OPTION_REQUIRED | FLOW_OPTION_OR_ONE | FLOW_OPTION_ADDRESS_HOST, .name = "bootstrap_servers",
 	   .example = "[\"127.0.0.1:9092\"]",
 	   .doc = "Brokers, HOST:PORT, that tell the others of their cluster; one is enough while it is up.");
 OPTION(client_id, .type = FLOW_OPTION_STRING, .name = "client_id", .default_text = "flowd",

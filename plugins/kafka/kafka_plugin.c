@@ -36,12 +36,16 @@ static const flow_system_ops system_ops = {
 	.failed_row = kafka_writer_failed_row,
 };
 
+/* kafka://HOST:PORT/TOPIC */
+static const char *const served[] = { "kafka", NULL };
+
 static const flow_component system_component = {
 	.struct_size = FLOW_SIZEOF(flow_component),
 	.kind = FLOW_SYSTEM,
 	.flags = FLOW_SYSTEM_HAS_INPUTS | FLOW_SYSTEM_HAS_OUTPUTS,
 	.id = "kafka",
 	.doc = "Topics of Apache Kafka.",
+	.served = served,
 	.option_sets = option_sets,
 	.ops = &system_ops,
 };

@@ -190,6 +190,13 @@ class Commands(e2e.Test):
         self.assertIn(told["version"], self.flowd("version", expect=0).out)
         self.assertEqual(self.flowd("--version", expect=0).out, self.flowd("version", expect=0).out)
 
+    def test_a_reader_that_has_seen_enough_is_no_failure(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = subprocess.run([e2e.FLOWD, "help", "file"], stdout=writer, stderr=subprocess.PIPE)
+        os.close(writer)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+
     def test_output_that_cannot_be_written_is_an_error(self):
         with open("/dev/full", "wb") as full:
             done = subprocess.run([e2e.FLOWD, "help"], stdout=full, stderr=subprocess.PIPE)
