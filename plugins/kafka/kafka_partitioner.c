@@ -1,22 +1,17 @@
 /* The partition of a record: as Java's clients choose it, as librdkafka does, or by turns. */
 #include "kafka_output.h"
 
-/* [any] thread of the client. It may be called several times for a record, so the turn is the record's own. Partitions without a
- * leader are passed over. */
+/* [any] thread of the client. It may be called several times for a record, so the turn is the record's own. A partition without a
+ * leader is waited for, as it is for a key: a client that has just met a topic knows one leader before the others. */
 static int32_t
 by_turns(const rd_kafka_topic_t *topic, const void *key, size_t key_size, int32_t count, void *topic_opaque,
 		 void *record_opaque)
 {
 	const flow_writer *writer = topic_opaque;
+	(void)topic;
 	(void)key;
 	(void)key_size;
-	uint64_t turn = kafka_slot_turn(writer->producer, record_opaque);
-	for (int32_t i = 0; i < count; i++) {
-		int32_t partition = (int32_t)((turn + (uint64_t)i) % (uint64_t)count);
-		if (rd_kafka_topic_partition_available(topic, partition))
-			return partition;
-	}
-	return (int32_t)(turn % (uint64_t)count);
+	return (int32_t)(kafka_slot_turn(writer->producer, record_opaque) % (uint64_t)count);
 }
 
 flow_status
