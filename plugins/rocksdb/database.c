@@ -304,9 +304,7 @@ count_spaces(database *d, uint32_t *count, flow_error *error)
 	char *message = NULL;
 	size_t found = 0;
 	char **names = rocksdb_list_column_families(d->options, d->directory, &found, &message);
-	if (message != NULL)
-		return database_fail(d, "read it", message, error);
-	flow_status status = FLOW_OK;
+	flow_status status = message == NULL ? FLOW_OK : database_fail(d, "read it", message, error);
 	for (size_t i = 0; i < found && status == FLOW_OK; i++) {
 		unsigned long space = 0;
 		char check[SPACE_NAME_SIZE];
