@@ -89,13 +89,14 @@ struct flow_source {
 	uint32_t count; /* indexes so far */
 	uint32_t *of;   /* partition of the index */
 	int64_t *began; /* ordinal */
-	uint8_t *gone;
+	atomic_uchar *gone;
 	flow_partition *descriptions;
 	const flow_partition **list;
 	char (*ids)[48];
-	uint64_t *at;     /* byte offset of the next unread byte */
-	int64_t *ordinal; /* of the next record */
-	uint8_t *mine, *ended, *paused;
+	atomic_uint_fast64_t *at; /* byte offset of the next unread byte; read by who asks for numbers, as what follows */
+	int64_t *ordinal;         /* of the next record */
+	atomic_uchar *mine;
+	uint8_t *ended, *paused;
 	uint32_t next;
 	uint32_t waker;
 };
