@@ -366,7 +366,8 @@ struct runtime {
 	atomic_uint_fast64_t wakes;
 	atomic_uint_fast64_t skips_logged, lates_logged;
 	operator_status *status_operators;
-	input_gathering status_inputs; /* as the last report had them; after the end they stay */
+	input_gathering status_inputs; /* of the last report; as the operators they are its reader's until the next one */
+	input_gathering kept_inputs;   /* what sources told before they were closed; under status_lock */
 };
 
 /* Tests: the control thread stops dead at this point of the first checkpoint from this epoch on; 0: never. */
@@ -378,6 +379,9 @@ extern uint64_t runtime_crash_epoch;
 #define CRASH_AFTER_APPLY 4
 #define CRASH_AFTER_COMMIT 5
 #define CRASH_AFTER_MARK 6
+
+/* status.c: asks the sources that are open, for reports after they are closed. */
+void status_keep_inputs(runtime *run);
 
 /* topology.c */
 flow_status topology_create(runtime *run, topology **made, flow_error *error);

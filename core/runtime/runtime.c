@@ -75,6 +75,7 @@ runtime_destroy(runtime *run)
 	batch_pool_destroy(run->pool);
 	arena_destroy(run->proxies);
 	arena_destroy(run->status_inputs.memory);
+	arena_destroy(run->kept_inputs.memory);
 	memory_release(run->status_operators);
 	memory_release(run->state_base);
 	memory_release(run->outputs);
@@ -206,8 +207,7 @@ end_attempt(runtime *run)
 	if (run->outcome != RUN_FINISHED && commit_abort(run, NULL, FLOW_DELIVERY_ONE_PHASE, &ignored) < 0)
 		log_warn(run->plan->job, "%s", error_message(&ignored));
 	error_clear(&ignored);
-	runtime_status_report last;
-	runtime_status(run, &last); /* what sources tell stays to be seen */
+	status_keep_inputs(run);
 	pthread_mutex_lock(&run->status_lock);
 	topology_close(t);
 	pthread_mutex_unlock(&run->status_lock);

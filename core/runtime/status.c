@@ -38,9 +38,8 @@ add_remaining(int64_t *sum, int64_t part)
 /* --- inputs --------------------------------------------------------------------------------------------------------- */
 
 static void
-start_gathering(runtime *run)
+start_gathering(const runtime *run, input_gathering *g)
 {
-	input_gathering *g = &run->status_inputs;
 	arena_destroy(g->memory);
 	*g = (input_gathering){ .memory = arena_create() };
 	if (g->memory != NULL)
@@ -127,6 +126,59 @@ compare_numbers(const void *a, const void *b)
 	return one->partition == NULL ? 0 : strcmp(one->partition, other->partition);
 }
 
+/* The numbers of each source that is open; what remains goes into the report, if there is one. */
+static void
+ask_sources(runtime *run, input_gathering *g, runtime_status_report *report)
+{
+	topology *t = run->topology;
+	for (uint32_t i = 0; t != NULL && t->tasks != NULL && t->sources_open && i < t->task_count; i++) {
+		for (uint32_t k = 0; k < t->tasks[i].node_count; k++) {
+			node *n = &t->tasks[i].nodes[k];
+			if (n->op->kind != OPERATOR_SOURCE)
+				continue;
+			int64_t records = -1, bytes = -1;
+			source_remaining(n, &records, &bytes);
+			if (report != NULL) {
+				add_remaining(&report->remaining_records, records);
+				add_remaining(&report->remaining_bytes, bytes);
+			}
+			if (g->inputs != NULL)
+				ask_source(g, n, records, bytes);
+		}
+	}
+}
+
+/* A report's memory is its reader's: what was kept is copied into it. */
+static void
+copy_kept(const input_gathering *kept, input_gathering *g)
+{
+	if (g->inputs == NULL || kept->inputs == NULL)
+		return;
+	memcpy(g->inputs, kept->inputs, kept->input_count * sizeof(*g->inputs));
+	g->input_count = kept->input_count;
+	for (uint32_t i = 0; i < kept->number_count; i++) {
+		const input_number *from = &kept->numbers[i];
+		input_number *n = add_number(g);
+		const char *name = arena_copy_text(g->memory, from->name);
+		const char *partition = from->partition == NULL ? NULL : arena_copy_text(g->memory, from->partition);
+		if (n == NULL || name == NULL || (from->partition != NULL && partition == NULL))
+			return;
+		*n = *from;
+		n->name = name;
+		n->partition = partition;
+		g->number_count++;
+	}
+}
+
+void
+status_keep_inputs(runtime *run)
+{
+	pthread_mutex_lock(&run->status_lock);
+	start_gathering(run, &run->kept_inputs);
+	ask_sources(run, &run->kept_inputs, NULL);
+	pthread_mutex_unlock(&run->status_lock);
+}
+
 static void
 show_gathered(input_gathering *g, runtime_status_report *report)
 {
@@ -143,23 +195,15 @@ show_gathered(input_gathering *g, runtime_status_report *report)
 static void
 add_tasks(runtime *run, runtime_status_report *report)
 {
-	topology *t = run->topology;
+	const topology *t = run->topology;
 	for (uint32_t i = 0; t != NULL && t->tasks != NULL && i < t->task_count; i++) {
-		task *one = &t->tasks[i];
+		const task *one = &t->tasks[i];
 		for (uint32_t k = 0; k < one->node_count; k++) {
-			node *n = &one->nodes[k];
+			const node *n = &one->nodes[k];
 			operator_status *status = &run->status_operators[n->op->index];
 			add_node(report, status, n);
 			if (k == 0)
 				status->busy_microseconds += counter_get(&one->busy);
-			if (n->op->kind != OPERATOR_SOURCE || !t->sources_open)
-				continue;
-			int64_t records = -1, bytes = -1;
-			source_remaining(n, &records, &bytes);
-			add_remaining(&report->remaining_records, records);
-			add_remaining(&report->remaining_bytes, bytes);
-			if (run->status_inputs.inputs != NULL)
-				ask_source(&run->status_inputs, n, records, bytes);
 		}
 	}
 }
@@ -185,9 +229,12 @@ runtime_status(runtime *run, runtime_status_report *report)
 		const plan_operator *op = &run->plan->operators[i];
 		run->status_operators[i] = (operator_status){ .name = op->name, .title = op->title, .kind = op->kind };
 	}
-	if (run->topology != NULL && run->topology->sources_open)
-		start_gathering(run);
 	add_tasks(run, report);
+	start_gathering(run, &run->status_inputs);
+	if (run->topology != NULL && run->topology->sources_open)
+		ask_sources(run, &run->status_inputs, report);
+	else
+		copy_kept(&run->kept_inputs, &run->status_inputs);
 	show_gathered(&run->status_inputs, report);
 	pthread_mutex_unlock(&run->status_lock);
 }
