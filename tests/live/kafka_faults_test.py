@@ -1,7 +1,9 @@
 """Brokers that die, go away, run full or hand over: a job waits, says so, goes on, and each record is there once."""
 import os
 import pathlib
+import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -73,6 +75,20 @@ class Faults(live.Test):
 
     def test_given_a_broker_that_is_killed_and_comes_back_when_delivery_is_at_least_once_then_no_record_is_missing(self):
         self.killed_and_back('delivery = "at_least_once";', False)
+
+    def test_given_a_broker_that_stands_still_when_it_goes_on_then_each_record_is_there_once(self):
+        self.cluster()
+        self.written()
+        broker = int(re.search(r"process (\d+)", self.kafka.service("status"))[1])
+        with self.flowd.start("run", "job.conf") as job:
+            self.wait_for_some(job)
+            os.kill(broker, signal.SIGSTOP)
+            try:
+                time.sleep(2 * AWAY)
+                self.assertTrue(job.running())
+            finally:
+                os.kill(broker, signal.SIGCONT)
+            self.check(job)
 
     def test_given_three_brokers_when_the_leader_is_killed_then_another_one_goes_on(self):
         self.cluster("--brokers", "3", topic=("out", 1))
