@@ -249,7 +249,7 @@ commit_all(runtime *run, collected *c, flow_error *error)
 	if (status < 0 || crash_here(run, CRASH_AFTER_COMMIT, &status, error))
 		return status;
 	if (record->handle_count != 0 || last)
-		status = checkpoint_mark_committed(run->store, record->epoch, last, error);
+		status = checkpoint_mark_committed(run->store, record->epoch, 0, error);
 	if (status == FLOW_OK)
 		crash_here(run, CRASH_AFTER_MARK, &status, error);
 	return status;

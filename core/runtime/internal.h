@@ -526,6 +526,9 @@ flow_status commit_find_marker(runtime *run, uint64_t epoch, int *found, int *eq
 int crash_here(const runtime *run, int point, flow_status *status, flow_error *error);
 flow_status recovery_open(runtime *run, flow_error *error);
 flow_status recovery_settle(runtime *run, int *finished, flow_error *error);
+/* Everything is committed and closed: the job is recorded as finished, as the last thing of all. A process that is killed before has a
+ * job that another run ends at once; behind this, another run starts anew. */
+flow_status recovery_finish(runtime *run, flow_error *error);
 void recovery_close(runtime *run);
 /* What the record is compared by later (recovery_plan.c). */
 flow_status recovery_identities(runtime *run, arena *memory, checkpoint *record);

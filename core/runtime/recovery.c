@@ -72,7 +72,7 @@ commit_left_over(runtime *run, const checkpoint *applied, flow_error *error)
 	if (status == FLOW_OK)
 		status = commit_resumable(run, applied, (int)applied->final, error);
 	if (status == FLOW_OK)
-		status = checkpoint_mark_committed(run->store, applied->epoch, (int)applied->final, error);
+		status = checkpoint_mark_committed(run->store, applied->epoch, 0, error);
 	return status;
 }
 
@@ -292,8 +292,8 @@ recovery_open(runtime *run, flow_error *error)
 	return status == FLOW_OK ? open_committers(run, error) : status;
 }
 
-void
-recovery_close(runtime *run)
+static void
+close_committers(runtime *run)
 {
 	for (uint32_t i = 0; run->outputs != NULL && i < run->plan->stream_count; i++) {
 		const flow_system_ops *ops = run->plan->systems[run->plan->streams[i].system].component->ops;
@@ -301,6 +301,23 @@ recovery_close(runtime *run)
 			ops->committer_close(run->outputs[i].committer);
 		run->outputs[i].committer = NULL;
 	}
+}
+
+flow_status
+recovery_finish(runtime *run, flow_error *error)
+{
+	close_committers(run);
+	const checkpoint *applied = NULL, *pending = NULL;
+	flow_status status = checkpoint_load(run->store, &applied, &pending, error);
+	if (status < 0 || applied == NULL)
+		return status;
+	return checkpoint_mark_committed(run->store, applied->epoch, 1, error);
+}
+
+void
+recovery_close(runtime *run)
+{
+	close_committers(run);
 	checkpoint_store_close(run->store);
 	run->store = NULL;
 	if (run->throwaway && run->state_directory != NULL)

@@ -267,6 +267,8 @@ run_attempts(runtime *run, flow_error *error)
 	if (run->throwaway && (status < 0 || run->outcome != RUN_FINISHED) && commit_abort(run, NULL, 0, &ignored) < 0)
 		log_warn(run->plan->job, "%s", error_message(&ignored));
 	error_clear(&ignored);
+	if (status == FLOW_OK && run->outcome == RUN_FINISHED)
+		status = recovery_finish(run, error);
 	recovery_close(run);
 	return status;
 }

@@ -62,7 +62,7 @@ typedef struct checkpoint {
 	uint8_t run_id[16];
 	uint32_t group_count;
 	uint32_t final;     /* written after end_input had passed everything */
-	uint32_t finished;  /* and all sinks committed it */
+	uint32_t finished;  /* and all sinks committed it, and the run has ended */
 	uint32_t committed; /* handles are committed and that is recorded */
 	const checkpoint_identity *identities;
 	uint64_t identity_count;
