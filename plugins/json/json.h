@@ -19,6 +19,7 @@
 #define JSON_LINES 0
 #define JSON_ARRAY 1
 #define JSON_DOCUMENTS 2
+#define JSON_AUTO 3 /* read: JSON_ARRAY or JSON_DOCUMENTS, by the first byte */
 #define JSON_EXTRA_IGNORE 0
 #define JSON_EXTRA_ERROR 1
 #define JSON_EXTRA_KEEP 2
@@ -154,6 +155,13 @@ typedef struct json_split {
 	uint8_t begun; /* something other than blanks was seen */
 	uint8_t reserved;
 } json_split;
+
+/* What JSON_AUTO is for a stream whose first byte that is not blank is this one. */
+static inline int
+json_framing_of(char first)
+{
+	return first == '[' ? JSON_ARRAY : JSON_DOCUMENTS;
+}
 
 /* Looks for the end of the text that starts at data[0], of which split->looked bytes were seen. Returns 1: the text ends in front of
  * data[split->looked]; in an array at a comma or bracket, else behind itself. 0: it goes on behind `size`. */

@@ -4,7 +4,7 @@
 #include "flow_sdk/plugin.h"
 #include "json.h"
 
-#define STATE_VERSION 2
+#define STATE_VERSION 3
 
 /* Where in the stream a decoder of arrays or documents stands. */
 #define AT_START 0
@@ -17,7 +17,8 @@ struct state { /* what goes into checkpoints */
 	uint32_t version;
 	uint8_t discarding; /* within a line, or text, that was too long */
 	uint8_t phase;
-	uint8_t reserved[2];
+	uint8_t framing; /* JSON_*; JSON_AUTO: nothing but blanks was seen */
+	uint8_t reserved;
 	uint64_t line;
 	json_split split; /* of the text that is discarded */
 };
@@ -42,7 +43,7 @@ json_decoder_open(flow_serde *serde, const flow_decoder_request *request, flow_d
 	if (d == NULL)
 		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
 	d->serde = s;
-	d->state = (struct state){ .version = STATE_VERSION, .line = 1 };
+	d->state = (struct state){ .version = STATE_VERSION, .framing = (uint8_t)s->format.framing, .line = 1 };
 	d->place_size = request->place.size;
 	if (d->place_size != 0)
 		memcpy(d->place, request->place.data, d->place_size);
@@ -85,8 +86,10 @@ json_restore(flow_decoder *d, flow_slice state, flow_error *error)
 	struct state s;
 	if (state.size == sizeof(s)) {
 		memcpy(&s, state.data, sizeof(s));
-		if (s.version == STATE_VERSION && s.phase <= AT_REST) {
+		if (s.version == STATE_VERSION && s.phase <= AT_REST && s.framing <= JSON_AUTO) {
 			d->state = s;
+			if (d->serde->format.framing != JSON_AUTO)
+				d->state.framing = (uint8_t)d->serde->format.framing;
 			return FLOW_OK;
 		}
 	}
@@ -242,7 +245,7 @@ static flow_status
 start_discarding(struct flow_decoder *d, const flow_window *window, uint64_t *at, flow_builder *builder)
 {
 	uint64_t limit = d->serde->format.max_record;
-	json_split_find(&d->split, window->data + *at, limit, d->serde->format.framing);
+	json_split_find(&d->split, window->data + *at, limit, d->state.framing);
 	flow_status status = reject_long(d, builder, flow_slice_make(window->data + *at, limit),
 									 window->offset + (int64_t)*at, d->state.line);
 	d->state.discarding = 1;
@@ -257,7 +260,7 @@ static void
 discard_text(struct flow_decoder *d, const flow_window *window, uint64_t *at)
 {
 	json_split *split = &d->state.split;
-	int found = json_split_find(split, window->data + *at, window->size - *at, d->serde->format.framing);
+	int found = json_split_find(split, window->data + *at, window->size - *at, d->state.framing);
 	uint64_t size = split->looked;
 	split->looked = 0;
 	d->state.discarding = !found;
@@ -269,7 +272,7 @@ discard_text(struct flow_decoder *d, const flow_window *window, uint64_t *at)
 static void
 pass_comma(struct flow_decoder *d, const flow_window *window, uint64_t *at)
 {
-	if (d->serde->format.framing != JSON_ARRAY || *at == window->size)
+	if (d->state.framing != JSON_ARRAY || *at == window->size)
 		return;
 	d->state.phase = window->data[*at] == ']' ? AT_END : AT_TEXT;
 	++*at;
@@ -282,9 +285,9 @@ next_text(struct flow_decoder *d, const flow_window *window, uint64_t *at, flow_
 	const char *text = window->data + *at;
 	uint64_t left = window->size - *at;
 	uint64_t limit = d->serde->format.max_record;
-	int array = d->serde->format.framing == JSON_ARRAY;
+	int array = d->state.framing == JSON_ARRAY;
 	uint64_t looked = left > limit ? limit + 1 : left; /* one more: what ends the text */
-	int found = json_split_find(&d->split, text, looked, d->serde->format.framing);
+	int found = json_split_find(&d->split, text, looked, d->state.framing);
 	uint64_t size = found ? d->split.looked : left;
 	if (size > limit) {
 		memset(&d->split, 0, sizeof(d->split));
@@ -317,7 +320,6 @@ next_text(struct flow_decoder *d, const flow_window *window, uint64_t *at, flow_
 static flow_status
 next_in_frames(struct flow_decoder *d, const flow_window *window, uint64_t *at, flow_builder *builder)
 {
-	int array = d->serde->format.framing == JSON_ARRAY;
 	if (d->state.discarding) {
 		discard_text(d, window, at);
 		if (!d->state.discarding)
@@ -332,9 +334,15 @@ next_in_frames(struct flow_decoder *d, const flow_window *window, uint64_t *at, 
 		*at = skip_blanks(d, window, *at);
 	if (*at == window->size)
 		return FLOW_OK;
+	if (d->state.framing == JSON_AUTO)
+		d->state.framing = (uint8_t)json_framing_of(window->data[*at]);
 	if (d->state.phase == AT_END)
-		return reject_rest(d, window, at, 0, "text behind the array is not read", builder);
-	if (!array)
+		return reject_rest(d, window, at, 0,
+						   d->serde->format.framing != JSON_AUTO
+							   ? "text behind the array is not read"
+							   : "text behind the array is not read (framing = \"documents\" reads arrays as records)",
+						   builder);
+	if (d->state.framing != JSON_ARRAY)
 		return next_text(d, window, at, builder);
 	if (d->state.phase == AT_START) {
 		if (window->data[*at] != '[')
@@ -357,7 +365,7 @@ check_end(struct flow_decoder *d, const flow_window *window, flow_builder *build
 {
 	uint64_t at = window->size;
 	int open = d->state.phase == AT_FIRST || d->state.phase == AT_TEXT || d->state.discarding;
-	if (d->serde->format.framing != JSON_ARRAY || !open)
+	if (d->state.framing != JSON_ARRAY || !open)
 		return FLOW_OK;
 	d->state.discarding = 0;
 	return reject_rest(d, window, &at, 0, "the stream ends within the array", builder);
@@ -369,7 +377,7 @@ flow_status
 json_decode(flow_decoder *d, flow_window *window, flow_builder *builder, flow_error *error)
 {
 	const flow_host *host = d->serde->host;
-	int lines = d->serde->format.framing == JSON_LINES;
+	int lines = d->state.framing == JSON_LINES;
 	uint64_t at = 0;
 	window->consumed = 0;
 	if (window->offset == 0 && window->size != 0 && (unsigned char)window->data[0] == 0xEF) { /* a byte order mark */

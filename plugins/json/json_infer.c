@@ -141,9 +141,15 @@ look_at_text(struct inference *n, const char *text, uint64_t size)
 }
 
 static int
+is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static int
 is_between(char c)
 {
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == ',';
+	return is_blank(c) || c == ',';
 }
 
 /* The documents that end within the sample, each with what json_parse needs behind it. */
@@ -155,6 +161,10 @@ look_at_sample(struct inference *n, const char *text, uint64_t size, int whole)
 	uint64_t at = 0;
 	if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0)
 		at = 3;
+	while (at < size && is_blank(text[at]))
+		at++;
+	if (framing == JSON_AUTO && at < size)
+		framing = json_framing_of(text[at]);
 	for (int first = 1; status == FLOW_OK; first = 0) {
 		while (at < size && is_between(text[at]))
 			at++;

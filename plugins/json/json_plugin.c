@@ -25,6 +25,8 @@ static const flow_option option_schema = {
 static const char *const framing_choices[] = { "lines\tone document a line",
 											   "array\tone array for a file, its items are the records",
 											   "documents\tone document behind another, over any number of lines",
+											   "auto\tread: array where the stream begins with a bracket, "
+											   "else documents; written: documents",
 											   NULL };
 static const flow_option option_framing = {
 	.struct_size = FLOW_SIZEOF(flow_option),
@@ -39,7 +41,7 @@ static const flow_option option_pretty = {
 	.type = FLOW_OPTION_BOOL,
 	.name = "pretty",
 	.default_text = "false",
-	.condition = "framing=array|documents",
+	.condition = "framing=array|documents|auto",
 	.doc = "Documents are written over several lines, with two blanks for each level.",
 };
 static const char *const encoding_choices[] = {
@@ -276,6 +278,7 @@ read_format(json_serde *s, const flow_options *from, flow_error *error)
 	f->max_record = (uint64_t)flow_option_int(from, "max_record", (int64_t)16 << 20);
 	f->framing = chosen(from, "framing", "array")       ? JSON_ARRAY
 				 : chosen(from, "framing", "documents") ? JSON_DOCUMENTS
+				 : chosen(from, "framing", "auto")      ? JSON_AUTO
 														: JSON_LINES;
 	f->avro = chosen(from, "encoding", "avro");
 	f->pretty = flow_option_bool(from, "pretty", 0);
@@ -379,8 +382,8 @@ static const flow_serde_ops ops = {
 	.encoder_close = json_encoder_close,
 };
 
-/* Documents over several lines are usual in files called so. */
-static const char *const served[] = { "json\tframing=documents", "jsonl", "ndjson", NULL };
+/* Arrays, and documents over several lines, are usual in files called so. */
+static const char *const served[] = { "json\tframing=auto", "jsonl", "ndjson", NULL };
 
 static const flow_component component = {
 	.struct_size = FLOW_SIZEOF(flow_component),

@@ -207,9 +207,20 @@ class Files(Convert):
         self.write("in.json", '{"a":1,\n "b":[1,\n 2]}\n{"a":2}')
         self.assertEqual(self.cat("in.json"), [{"a": 1, "b": [1, 2]}, {"a": 2}])
         self.write("array.json", '[{"a":1},\n {"a":2}]')
-        self.assertEqual(self.cat("array.json", "--set", "in.framing=array"), [{"a": 1}, {"a": 2}])
-        self.flowd("convert", "array.json", "out.csv", "--set", "in.framing=array", expect=0)
-        self.assertEqual(self.flowd.read("out.csv"), b"a\n1\n2\n")
+        for words in ((), ("--set", "in.framing=array")):
+            self.assertEqual(self.cat("array.json", *words), [{"a": 1}, {"a": 2}])
+            self.flowd("convert", "array.json", "out.csv", "--overwrite", *words, expect=0)
+            self.assertEqual(self.flowd.read("out.csv"), b"a\n1\n2\n")
+        self.assertEqual(self.cat("array.json", "in.json"), [{"a": 1}, {"a": 2}, {"a": 1, "b": [1, 2]}, {"a": 2}])
+        self.assertEqual(self.cat("-", "--from-format", "json", stdin=b'\n[{"a":1}]'), [{"a": 1}])
+        self.refused("convert", "array.json", "in.json", "bad.csv", code=1, says=["in.json:1", "b"])
+
+    def test_lines_and_documents_that_are_arrays_are_records(self):
+        text = self.write("in.jsonl", "[1,2]\n[3]\n").read_bytes()
+        self.assertEqual(self.cat("in.jsonl"), [[1, 2], [3]])
+        self.write("in.json", text)
+        self.assertEqual(self.cat("in.json", "--set", "in.framing=documents"), [[1, 2], [3]])
+        self.refused("cat", "in.json", code=1, says=["in.json:2", 'framing = "documents"'])
 
     def test_lines(self):
         self.write("in.log", "first\nsecond\n")

@@ -28,6 +28,8 @@ static const serde_variant variants[] = {
 	VARIANT(1, "encoding=avro", "nan=string", "framing=array",
 			"schema=\"[\\\"null\\\",\\\"long\\\",\\\"string\\\",\\\"bytes\\\",{\\\"type\\\":\\\"map\\\",\\\"values\\\":"
 			"\\\"double\\\"}]\""),
+	VARIANT(0, "framing=auto"), /* a list that is written first is read as an array of records */
+	VARIANT(0, "framing=auto", "max_record=16", "infer=exact"),
 };
 
 int

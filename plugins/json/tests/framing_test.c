@@ -8,6 +8,7 @@
 
 #define ARRAY OPTIONS("framing=array")
 #define DOCUMENTS OPTIONS("framing=documents")
+#define AUTO OPTIONS("framing=auto")
 
 static void
 an_array_is_read_item_by_item(void **state)
@@ -29,6 +30,35 @@ documents_may_stand_anyhow(void **state)
 			   "{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n[4]\n5\n\"6\"\n\"7\"\ntrue\nnull\n{}\n");
 	check_rows(DOCUMENTS, "12", "12\n");
 	check_rows(DOCUMENTS, "\n \n", "");
+}
+
+static void
+auto_reads_an_array_where_a_bracket_comes_first_and_documents_elsewhere(void **state)
+{
+	(void)state;
+	check_rows(AUTO, "[1,{\"a\":\n[2]}]", "1\n{\"a\":[2]}\n");
+	check_rows(AUTO, "\xEF\xBB\xBF\r\n \t\n [ [1], [2,3] ]\n", "[1]\n[2,3]\n");
+	check_rows(AUTO, "[]", "");
+	check_rows(AUTO, "\n {\n  \"a\": [1]\n}\n[2]{\"a\":3}\n", "{\"a\":[1]}\n[2]\n{\"a\":3}\n");
+	check_rows(AUTO, "{\"a\":1}\n{\"a\":2}\n", "{\"a\":1}\n{\"a\":2}\n");
+	check_rows(AUTO, "12", "12\n");
+	check_rows(AUTO, "", "");
+	check_rows(AUTO, "\n\n", "");
+	check_rows_and_rejection(AUTO, "\n[1,\n tru,2]", "1\n2\n", 3, "a value");
+	check_rows_and_rejection(AUTO, "[1,2", "1\n", 1, "the stream ends within the array");
+	check_rows_and_rejection(AUTO, "[1,2]\n[3,4]\n", "1\n2\n", 2, "framing = \"documents\"");
+	const char *small[] = { "framing=auto", "max_record=16", NULL };
+	check_rows_and_rejection(small, "\n[1,\n[\"],0123456789abcdef\\\"\", {\"\n]\":2}], 3]", "1\n3\n", 3, "max_record");
+	check_rows_and_rejection(small, "{\"0123456789abc\":0} [1]", "[1]\n", 1, "max_record");
+}
+
+static void
+auto_is_written_as_documents(void **state)
+{
+	(void)state;
+	check_there_and_back(AUTO, "record(a:any)", "{\"a\":1}\n{\"a\":[2]}\n", "{\"a\":1}\n{\"a\":[2]}\n");
+	check_there_and_back(OPTIONS("framing=auto", "pretty=true"), "record(a:any)", "{\"a\":1}\n{\"a\":2}\n",
+						 "{\n  \"a\": 1\n}\n{\n  \"a\": 2\n}\n");
 }
 
 static void
@@ -102,17 +132,20 @@ a_decoder_goes_on_from_its_saved_state(void **state)
 	(void)state;
 	fixture *f = fixture_create();
 	const char *text = "[1,\n{\"a\":[2,3]},\n\"0123456789 0123456789 ]\\\"\",\n[4],5,[6},7,\n9]\n";
-	fixture_serde json;
-	fixture_serde_open(f, "json", OPTIONS("framing=array", "max_record=16"), &json);
-	fixture_rows *whole = fixture_decode(&json, text, strlen(text), 0);
-	assert_int_equal(whole->rejection_count, 2);
-	for (uint64_t window = 1; window < 60; window++) {
-		fixture_decoding how = { .window_bytes = window, .restore_each = 1, .batch_rows = 1 };
-		fixture_rows *rows = fixture_decode_with(&json, text, strlen(text), &how);
-		assert_string_equal(fixture_rows_text(rows), fixture_rows_text(whole));
-		assert_int_equal(rows->rejection_count, 2);
-		assert_int_equal(rows->rejections[0].line, 3);
-		assert_int_equal(rows->rejections[1].line, 4);
+	static const char *const framings[] = { "framing=array", "framing=auto" };
+	for (size_t i = 0; i < FLOW_COUNT(framings); i++) {
+		fixture_serde json;
+		fixture_serde_open(f, "json", OPTIONS(framings[i], "max_record=16"), &json);
+		fixture_rows *whole = fixture_decode(&json, text, strlen(text), 0);
+		assert_int_equal(whole->rejection_count, 2);
+		for (uint64_t window = 1; window < 60; window++) {
+			fixture_decoding how = { .window_bytes = window, .restore_each = 1, .batch_rows = 1 };
+			fixture_rows *rows = fixture_decode_with(&json, text, strlen(text), &how);
+			assert_string_equal(fixture_rows_text(rows), fixture_rows_text(whole));
+			assert_int_equal(rows->rejection_count, 2);
+			assert_int_equal(rows->rejections[0].line, 3);
+			assert_int_equal(rows->rejections[1].line, 4);
+		}
 	}
 	fixture_destroy(f);
 }
@@ -201,6 +234,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_array_is_read_item_by_item),
 		cmocka_unit_test(documents_may_stand_anyhow),
+		cmocka_unit_test(auto_reads_an_array_where_a_bracket_comes_first_and_documents_elsewhere),
+		cmocka_unit_test(auto_is_written_as_documents),
 		cmocka_unit_test(a_bad_item_does_not_take_its_neighbours_along),
 		cmocka_unit_test(what_is_no_array_is_one_record_error),
 		cmocka_unit_test(an_item_over_the_limit_is_rejected_and_the_next_one_read),

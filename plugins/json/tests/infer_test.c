@@ -38,6 +38,17 @@ given_documents_when_inferred_then_each_field_has_the_type_of_its_values(void **
 }
 
 static void
+given_an_array_or_documents_when_the_framing_is_auto_then_the_type_is_that_of_the_records(void **state)
+{
+	(void)state;
+	const char *const *options = OPTIONS("infer=exact", "framing=auto");
+	check_type(options, "\xEF\xBB\xBF \n[{\"a\":1},\n {\"b\":\"x\"}]\n", "record(a:int64?,b:string?)");
+	check_type(options, "[\n{\"a\":1},\n {\"b\":", "record(a:int64?)");
+	check_type(options, "\n{\n \"a\":1\n}\n{\"b\":[2]}", "record(a:int64?,b:list<int64?>?)");
+	check_type(options, "[]", "any");
+}
+
+static void
 given_what_is_no_record_when_inferred_then_it_stays_untyped(void **state)
 {
 	(void)state;
@@ -90,6 +101,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(given_documents_when_inferred_then_each_field_has_the_type_of_its_values),
+		cmocka_unit_test(given_an_array_or_documents_when_the_framing_is_auto_then_the_type_is_that_of_the_records),
 		cmocka_unit_test(given_what_is_no_record_when_inferred_then_it_stays_untyped),
 		cmocka_unit_test(given_bad_and_cut_documents_when_inferred_then_the_others_count),
 		cmocka_unit_test(given_arrays_and_documents_when_inferred_then_their_items_are_looked_at),

@@ -42,13 +42,13 @@ static void
 damage_never_fails(void **state)
 {
 	(void)state;
-	static const char *const framings[] = { "framing=array", "framing=documents" };
+	static const char *const framings[] = { "framing=array", "framing=documents", "framing=auto", "framing=auto" };
 	for (size_t i = 0; i < FLOW_COUNT(framings); i++) {
 		fixture *f = fixture_create();
 		fixture_serde json;
 		fixture_serde_open(f, "json", OPTIONS(framings[i], "fields.a=int64", "fields.b=string?", "extra=keep"), &json);
-		const char *text = i == 0 ? "[{\"a\":1,\"b\":\"x\\\"],\",\"z\":[{}]},\n {\"a\":-2}\n]\n"
-								  : "{\"a\":1,\"b\":\"x\\\"]}\"}{\"a\":2}\n {\"a\":3,\"z\":[1,{}]}";
+		const char *text = i % 2 == 0 ? "[{\"a\":1,\"b\":\"x\\\"],\",\"z\":[{}]},\n {\"a\":-2}\n]\n"
+									  : "{\"a\":1,\"b\":\"x\\\"]}\"}{\"a\":2}\n {\"a\":3,\"z\":[1,{}]}";
 		trial_damage(&json, text, strlen(text), 0);
 		trial_damage(&json, text, strlen(text), 1);
 		fixture_destroy(f);
