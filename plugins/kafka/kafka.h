@@ -8,9 +8,13 @@
  * kafka_client.c          handles of librdkafka: made, logged, their errors told
  * kafka_system.c          the system: open, describe, close
  * kafka_admin.c           questions to brokers, with deadlines: partitions, offsets; topics made, records deleted
- * kafka_topics.c          which partitions an input has; a thread finds those that appear
- * kafka_source.c          a source's life: opened, given partitions, positions
+ * kafka_topics.c          which partitions an input has, and which appear
+ * kafka_watch.c           the thread that looks for them, and for what groups have committed
+ * kafka_source.c          a source's life: described, opened, given partitions, closed
+ * kafka_partition.c       the partitions of a source, and where reading of them begins
+ * kafka_position.c        how far they were read, and what is committed of that
  * kafka_read.c            messages into batches
+ * kafka_record.c          a message into a row
  * kafka_group.c           partitions from a consumer group
  * kafka_output.h          the sink, and all below:
  * kafka_producer.c        producers: clients, delivery reports, batches under way
@@ -155,10 +159,10 @@ flow_status kafka_admin_delete(flow_system *system, const rd_kafka_topic_partiti
 flow_status kafka_admin_metadata(flow_system *system, const char *topic, const struct rd_kafka_metadata **metadata,
 								 flow_error *error);
 
-/* kafka_topics.c ------------------------------------------------------------------------------------------------------- */
+/* kafka_watch.c -------------------------------------------------------------------------------------------------------- */
 
-/* Before the system closes. */
-void kafka_topics_stop(flow_system *system);
+/* Ends the watching thread, before the system closes. */
+void kafka_watch_stop(flow_system *system);
 
 /* kafka_system.c, kafka_admin.c --------------------------------------------------------------------------------------- */
 
@@ -173,7 +177,7 @@ flow_status kafka_create_stream(flow_system *system, const flow_stream_request *
 flow_status kafka_delete_committed(flow_system *system, const flow_stream_request *request,
 								   const flow_position *const *positions, uint64_t count, flow_error *error);
 
-/* kafka_source.c, kafka_read.c, kafka_group.c -------------------------------------------------------------------------- */
+/* kafka_source.c, kafka_partition.c, kafka_position.c, kafka_read.c -------------------------------------------------------------------------- */
 
 flow_status kafka_source_open(flow_system *system, const flow_stream_request *request, flow_source_info *info,
 							  flow_source **source, flow_error *error);

@@ -128,7 +128,7 @@ take_given(struct kafka_group *group, const rd_kafka_topic_partition_list_t *lis
 		return;
 	}
 	set_wish(group, LOOKING, list);
-	kafka_topics_signal(group->source->system);
+	kafka_watch_signal(group->source->system);
 }
 
 /* 0: it was given, but the host never heard of it. */
@@ -325,7 +325,7 @@ kafka_group_changed(flow_source *source, int *changed, flow_error *error)
 	if (group->failed != FLOW_OK) {
 		flow_status failed = flow_fail(host, error, group->failed, "%s", host->errors->message(group->error));
 		atomic_store(&group->wish, LOOKING); /* read is called again, if that can help */
-		kafka_topics_signal(source->system);
+		kafka_watch_signal(source->system);
 		return failed;
 	}
 	flow_status status = FLOW_OK;

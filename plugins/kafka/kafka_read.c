@@ -2,7 +2,6 @@
  * Messages into batches. They stay in librdkafka's memory, which a batch gives back when it dies: nothing is copied, and nothing allocated
  * for a record.
  */
-#include <stdio.h>
 
 #include "kafka_source.h"
 
@@ -113,7 +112,7 @@ keep_fetching(flow_source *source)
 		pthread_mutex_lock(&source->system->lock);
 		source->wants_nudge = 1;
 		pthread_mutex_unlock(&source->system->lock);
-		kafka_topics_signal(source->system);
+		kafka_watch_signal(source->system);
 	}
 }
 
@@ -284,63 +283,7 @@ handle_event(flow_source *source, rd_kafka_message_t *message, flow_error *error
 	return status;
 }
 
-/* --- records ------------------------------------------------------------------------------------------------------------ */
-
-static flow_status
-add_headers(flow_builder *builder, uint32_t row, const rd_kafka_message_t *message)
-{
-	rd_kafka_headers_t *headers = NULL;
-	if (rd_kafka_message_headers(message, &headers) != RD_KAFKA_RESP_ERR_NO_ERROR)
-		return FLOW_OK;
-	size_t count = rd_kafka_header_cnt(headers);
-	if (count == 0)
-		return FLOW_OK;
-	if (builder->headers == NULL && builder->ops->add_columns(builder, FLOW_COLUMN_HEADERS) != FLOW_OK)
-		return FLOW_E_MEMORY;
-	flow_header *items = flow_builder_alloc(builder, count * sizeof(*items));
-	if (items == NULL)
-		return FLOW_E_MEMORY;
-	for (size_t i = 0; i < count; i++) {
-		const char *name;
-		const void *value;
-		size_t size;
-		rd_kafka_header_get_all(headers, i, &name, &value, &size);
-		items[i].name = flow_slice_of(name);
-		items[i].value = value == NULL ? flow_null() : flow_bytes(value, (uint32_t)size);
-	}
-	builder->headers[row] = (flow_headers){ items, count };
-	return FLOW_OK;
-}
-
-static flow_status
-bad_timestamp(flow_source *source, const struct kafka_partition *p, const rd_kafka_message_t *message,
-			  int64_t milliseconds, flow_error *error)
-{
-	return flow_fail(source->system->host, error, FLOW_E_RANGE,
-					 "topic '%s', partition %d, offset %lld: timestamp %lld (milliseconds) is out of range", p->topic,
-					 p->number, (long long)message->offset, (long long)milliseconds);
-}
-
-static flow_status
-add_record(flow_source *source, const struct kafka_partition *p, const rd_kafka_message_t *message,
-		   flow_builder *builder, flow_error *error)
-{
-	rd_kafka_timestamp_type_t type;
-	int64_t milliseconds = rd_kafka_message_timestamp(message, &type);
-	if (type != RD_KAFKA_TIMESTAMP_NOT_AVAILABLE &&
-		(milliseconds > INT64_MAX / 1000 || milliseconds < INT64_MIN / 1000))
-		return bad_timestamp(source, p, message, milliseconds, error);
-	uint32_t row = flow_builder_add(
-		builder, message->payload == NULL ? flow_null() : flow_bytes(message->payload, (uint32_t)message->len));
-	builder->key[row] = message->key == NULL ? flow_null() : flow_bytes(message->key, (uint32_t)message->key_len);
-	builder->timestamp[row] = type == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE ? FLOW_NO_TIMESTAMP : milliseconds * 1000;
-	builder->ordinal[row] = message->offset;
-	if (builder->headers != NULL)
-		builder->headers[row] = (flow_headers){ NULL, 0 };
-	if (source->settings.headers && add_headers(builder, row, message) != FLOW_OK)
-		return kafka_no_memory(source->system->host, error);
-	return FLOW_OK;
-}
+/* --- batches ------------------------------------------------------------------------------------------------------------ */
 
 /* How many messages from `at` on go into one batch; *bytes of them. *ended: the next one lies behind the bound. */
 static uint32_t
@@ -381,7 +324,7 @@ hand_on(flow_source *source, struct kafka_partition *p, uint32_t at, flow_builde
 		builder->ops->add_columns(builder, FLOW_COLUMN_KEY | FLOW_COLUMN_TIMESTAMP | FLOW_COLUMN_ORDINAL) != FLOW_OK)
 		return kafka_no_memory(source->system->host, error);
 	for (uint32_t i = 0; i < count; i++) {
-		flow_status status = add_record(source, p, *held_at(source, at + i), builder, error);
+		flow_status status = kafka_record_add(source, p, *held_at(source, at + i), builder, error);
 		if (status != FLOW_OK && i == 0)
 			return status;
 		if (status != FLOW_OK)
@@ -509,31 +452,4 @@ kafka_source_read(flow_source *source, flow_builder *builder, flow_error *error)
 		if (count == 0)
 			return FLOW_AGAIN;
 	}
-}
-
-/* --- commits -------------------------------------------------------------------------------------------------------------- */
-
-flow_status
-kafka_read_commit(flow_source *source, rd_kafka_topic_partition_list_t *list, flow_error *error)
-{
-	const flow_host *host = source->system->host;
-	rd_kafka_event_t *event;
-	while ((event = rd_kafka_queue_poll(source->answers, 0)) != NULL)
-		rd_kafka_event_destroy(event); /* of a commit that took too long */
-	rd_kafka_resp_err_t code = rd_kafka_commit_queue(source->client, list, source->answers, NULL, NULL);
-	event = code == RD_KAFKA_RESP_ERR_NO_ERROR ? rd_kafka_queue_poll(source->answers, source->system->request_timeout)
-											   : NULL;
-	if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
-		code = event == NULL ? RD_KAFKA_RESP_ERR__TIMED_OUT : rd_kafka_event_error(event);
-	if (event != NULL)
-		rd_kafka_event_destroy(event);
-	return code == RD_KAFKA_RESP_ERR_NO_ERROR || code == RD_KAFKA_RESP_ERR__NO_OFFSET
-			   ? FLOW_OK
-			   : kafka_failed(host, error, code, "offsets of group '%s' cannot be committed", source->settings.group);
-}
-
-void
-kafka_read_store(flow_source *source, rd_kafka_topic_partition_list_t *list)
-{
-	rd_kafka_offsets_store(source->client, list); /* what is not assigned any more is left out */
 }

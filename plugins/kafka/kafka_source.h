@@ -1,7 +1,7 @@
 /*
  * kafka_source.h - sources and what they share, for the files that read. Private to them.
  *
- * Threads. A source belongs to its task. What the watching thread (kafka_topics.c) and callers from anywhere touch is atomic or under
+ * Threads. A source belongs to its task. What the watching thread (kafka_watch.c) and callers from anywhere touch is atomic or under
  * the system's lock: the list of inputs (struct kafka_topics), a source's requests, and its list of partitions while it grows.
  *
  * A partition's life: listed -> (source_assign) due -> reading -> ended, or given up. `due` ones are handed to librdkafka together by the
@@ -133,14 +133,11 @@ struct flow_source {
 
 /* kafka_topics.c ------------------------------------------------------------------------------------------------------- */
 
-/* Finds the input's partitions, or shares what another task's source has found; starts the watching thread. */
+/* Finds the input's partitions, or shares what another task's source has found. */
 flow_status kafka_topics_open(flow_source *source, const flow_stream_request *request, flow_error *error);
 void kafka_topics_close(flow_source *source);
-/* Lets the watching thread look at what sources want. */
-void kafka_topics_signal(flow_system *system);
-/* Takes the source into the system's list, and out of it (waits until the watching thread lets go of it). */
-flow_status kafka_topics_add_source(flow_source *source, flow_error *error);
-void kafka_topics_remove_source(flow_source *source);
+/* [watching thread] Looks for what is new. Called with the system's lock, which it gives up while it asks. */
+void kafka_topics_discover(struct kafka_topics *topics);
 /* First offsets, ends, offsets of start_timestamp of places. */
 flow_status kafka_topics_look(flow_system *system, const struct kafka_input_settings *settings,
 							  struct kafka_place *const *places, uint32_t count, flow_error *error);
@@ -150,10 +147,27 @@ flow_status kafka_topics_committed(flow_source *source, struct kafka_place *cons
 struct kafka_place *kafka_place_new(const flow_host *host, const char *topic, int32_t number);
 void kafka_place_free(const flow_host *host, struct kafka_place *place);
 
-/* kafka_source.c ------------------------------------------------------------------------------------------------------- */
+/* kafka_watch.c -------------------------------------------------------------------------------------------------------- */
+
+struct kafka_watch {
+	pthread_t thread;
+	int signal; /* eventfd */
+	atomic_int stop;
+	pthread_cond_t idle; /* with the system's lock: a source, or an input's partitions, are not busy any more */
+};
+
+/* Takes the source into the system's list, and out of it (waits until the watching thread lets go of it). The first starts the
+ * thread. */
+flow_status kafka_watch_add(flow_source *source, flow_error *error);
+void kafka_watch_remove(flow_source *source);
+/* Lets the watching thread look at what sources want. */
+void kafka_watch_signal(flow_system *system);
+
+/* kafka_partition.c ---------------------------------------------------------------------------------------------------- */
 
 /* A new partition of the source, listed from now on. */
 flow_status kafka_partition_add(flow_source *source, const struct kafka_place *place, flow_error *error);
+void kafka_partition_free(const flow_host *host, struct kafka_partition *p);
 /* The partitions that are not given up, sorted anew. */
 void kafka_partitions_sort(flow_source *source);
 struct kafka_partition *kafka_partition_find(flow_source *source, const char *topic, int32_t number);
@@ -166,16 +180,21 @@ flow_status kafka_partition_lost(flow_source *source, struct kafka_partition *p,
 flow_status kafka_partition_check(flow_source *source, struct kafka_partition *p, flow_error *error);
 void kafka_partition_end(flow_source *source, struct kafka_partition *p);
 
-/* kafka_read.c --------------------------------------------------------------------------------------------------------- */
+/* kafka_position.c ----------------------------------------------------------------------------------------------------- */
+
+/* *end is INT64_MAX where the position has none. FLOW_E_CORRUPT. */
+flow_status kafka_position_parse(const flow_host *host, flow_slice bytes, int64_t *next, int64_t *end,
+								 flow_error *error);
+
+/* kafka_read.c, kafka_record.c ------------------------------------------------------------------------------------------ */
 
 /* Hands due partitions to the client. */
 flow_status kafka_read_start(flow_source *source, flow_error *error);
 /* Forgets messages that were taken and not handed on, of one partition, or of all (NULL). */
 void kafka_read_drop(flow_source *source, const struct kafka_partition *p);
-/* Commits offsets, and waits. */
-flow_status kafka_read_commit(flow_source *source, rd_kafka_topic_partition_list_t *list, flow_error *error);
-/* For the client to commit, when it is in the middle of nothing. */
-void kafka_read_store(flow_source *source, rd_kafka_topic_partition_list_t *list);
+/* Adds the message as a row that points into it. */
+flow_status kafka_record_add(flow_source *source, const struct kafka_partition *p, const rd_kafka_message_t *message,
+							 flow_builder *builder, flow_error *error);
 
 /* kafka_group.c -------------------------------------------------------------------------------------------------------- */
 

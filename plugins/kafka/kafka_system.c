@@ -87,7 +87,7 @@ void
 kafka_close(flow_system *system)
 {
 	const flow_host *host = system->host;
-	kafka_topics_stop(system);
+	kafka_watch_stop(system);
 	if (system->client != NULL)
 		rd_kafka_destroy(system->client);
 	if (system->consumer_conf != NULL)
