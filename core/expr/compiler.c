@@ -57,7 +57,7 @@ compile_fail(compiler *c, flow_status status, uint32_t column, const char *forma
 	vsnprintf(message, sizeof(message), format, arguments);
 	va_end(arguments);
 	int place_size = c->place.size > 4096 ? 4096 : (int)c->place.size;
-	error_set(c->error, status, "%.*s%s%s at column %u", place_size, c->place.size == 0 ? "" : c->place.data,
+	error_set(c->error, status, "%.*s%s%s at character %u", place_size, c->place.size == 0 ? "" : c->place.data,
 			  c->place.size == 0 ? "" : ": ", message, column);
 	return 0;
 }

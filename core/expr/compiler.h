@@ -52,7 +52,7 @@ typedef struct compiler {
 
 int compiler_start(compiler *c, flow_slice text, const flow_schema *schema, flow_slice place, arena *memory,
 				   flow_error *error);
-/* Fails the compilation: "place: text at column N". Only the first failure counts. Returns 0. */
+/* Fails the compilation: "place: text at character N". Only the first failure counts. Returns 0. */
 int compile_fail(compiler *c, flow_status status, uint32_t column, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 int compile_out_of_memory(compiler *c);

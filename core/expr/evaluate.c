@@ -50,7 +50,7 @@ slot_fail(frame *f, const node *n, uint32_t slot, flow_status status, const char
 	vsnprintf(text, sizeof(text) - 32, format, arguments);
 	va_end(arguments);
 	size_t size = strlen(text);
-	size += (size_t)snprintf(text + size, sizeof(text) - size, " at column %u", n->column);
+	size += (size_t)snprintf(text + size, sizeof(text) - size, " at character %u", n->column);
 	if (f->statuses == NULL)
 		return error_set(f->error, status, "%s", text);
 	f->failed[slot] = 1;

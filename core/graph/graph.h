@@ -69,6 +69,8 @@ typedef struct graph {
 	/* The context that the functions of an application in code share; NULL: none. */
 	flow_status (*context_init)(void **shared, flow_error *error);
 	void (*context_close)(void *shared);
+	const char *
+		untyped_remedy; /* what to do about records without types where an output wants some; NULL: as its serde says */
 } graph;
 
 /* Reads the `application` group of a loaded configuration: puts descriptors' settings into layer 4 and returns streams

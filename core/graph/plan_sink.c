@@ -5,6 +5,16 @@
 #include "base/schema.h"
 #include "graph/planner.h"
 
+/* Is the type known for each value only, or that of a field? */
+static int
+is_untyped(const flow_schema *schema)
+{
+	int found = schema->kind == FLOW_KIND_ANY;
+	for (uint32_t i = 0; schema->kind == FLOW_KIND_RECORD && i < schema->field_count; i++)
+		found |= schema->fields[i]->schema->kind == FLOW_KIND_ANY;
+	return found;
+}
+
 /* Problems are those of the step that writes. */
 static int
 check_side(planner *p, const plan_stream *stream, const plan_serde *serde, const flow_schema *schema, const char *side,
@@ -17,8 +27,10 @@ check_side(planner *p, const plan_stream *stream, const plan_serde *serde, const
 		FLOW_CAN(serde->ops, check_encodable) ? serde->ops->check_encodable(serde->instance, schema, &error) : FLOW_OK;
 	if (error_settle(&error, status, "check_encodable") == FLOW_OK)
 		return 1;
-	problem_at(p->problems, place, "output '%s': serde '%s' cannot take these %s: %s", stream->id, serde->component->id,
-			   side, error_message(&error));
+	const char *remedy = is_untyped(schema) ? p->graph->untyped_remedy : NULL;
+	problem_at(p->problems, place, "output '%s': serde '%s' cannot take these %s: %s%s%s", stream->id,
+			   serde->component->id, side, error_message(&error), remedy == NULL ? "" : "; ",
+			   remedy == NULL ? "" : remedy);
 	error_clear(&error);
 	return 0;
 }

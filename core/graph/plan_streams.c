@@ -371,10 +371,12 @@ decoded_schema(planner *p, const plan_stream *stream, plan_serde *serde, int *un
 
 /* Offline, data that is not there is no error of the configuration. */
 static void
-report_no_schema(planner *p, const plan_stream *stream, const setting *place, int unseen, const flow_error *error)
+report_no_schema(planner *p, const plan_stream *stream, const setting *place, int unseen, flow_status status,
+				 const flow_error *error)
 {
 	if (!unseen || !stream->request.offline) {
 		problem_at(p->problems, place, "input '%s': %s", stream->id, error_message(error));
+		p->problems->bad_data += status == FLOW_E_DECODE || status == FLOW_E_CORRUPT;
 		return;
 	}
 	p->unseen = 1;
@@ -398,9 +400,10 @@ settle_input_types(planner *p, plan_stream *stream, const setting *group)
 			continue;
 		flow_error error = { 0 };
 		int unseen = 0;
-		if (decoded_schema(p, stream, serdes[i], &unseen, &error) != FLOW_OK) {
+		flow_status status = decoded_schema(p, stream, serdes[i], &unseen, &error);
+		if (status != FLOW_OK) {
 			const setting *serde = setting_child(group, "serde");
-			report_no_schema(p, stream, serde == NULL ? stream->place : serde, unseen, &error);
+			report_no_schema(p, stream, serde == NULL ? stream->place : serde, unseen, status, &error);
 			error_clear(&error);
 			return 0;
 		}

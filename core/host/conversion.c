@@ -144,7 +144,8 @@ add_physical_name(builder *b, const location *l, setting *stream)
 		refuse(b, l, "%s takes one name at a time: %s://HOST/NAME", l->system->id, l->system->id);
 	else
 		add_text(b, stream, "physical_name", l->paths[0] + 1, l->place);
-	if (l->direction == FLOW_DIRECTION_OUTPUT) /* nobody goes on with a conversion, and no transaction lasts as long as one */
+	if (l->direction ==
+		FLOW_DIRECTION_OUTPUT) /* nobody goes on with a conversion, and no transaction lasts as long as one */
 		add_text(b, stream, "delivery", "at_least_once", l->place);
 }
 
@@ -229,6 +230,15 @@ is_untyped(const location *l)
 	return l->format != NULL && (l->format->flags & FLOW_SERDE_UNTYPED) != 0;
 }
 
+/* Would keys that are not declared vanish? */
+static int
+drops_undeclared(const location *l)
+{
+	const flow_option_set *set = l->format == NULL ? NULL : options_of(l->format, "");
+	const flow_option *extra = set == NULL ? NULL : options_find(set, "extra");
+	return extra != NULL && extra->default_text != NULL && strcmp(extra->default_text, "ignore") == 0;
+}
+
 /* Values that say their own types go as they are into formats that can say them too; into columns only when types are found. */
 static int
 wants_types(const conversion *c)
@@ -256,6 +266,8 @@ add_stream(builder *b, const conversion *c, const location *l, setting *systems,
 	put_format_options(b, l, stream, serde);
 	if (l->direction == FLOW_DIRECTION_INPUT && wants_types(c))
 		put_key(b, l, stream, serde, "infer=exact");
+	if (l->direction == FLOW_DIRECTION_INPUT && drops_undeclared(l))
+		put_key(b, l, stream, serde, "extra=error");
 	for (size_t i = 0; c->settings[i] != NULL; i++)
 		if (key_of_stream(l, c->settings[i]) != NULL)
 			put_key(b, l, stream, serde, key_of_stream(l, c->settings[i]));
@@ -283,12 +295,14 @@ column_text(builder *b, const char *name)
 	return text;
 }
 
-/* The first one takes the input. */
+/* The first one takes the input. What a step says while it runs bears the name of the flag that it comes from. */
 static setting *
 add_step(builder *b, const conversion *c, setting *flow, const char *origin)
 {
 	size_t before = flow->child_count;
 	setting *step = add_group(b, flow, NULL, origin);
+	if (origin != c->command)
+		add_text(b, step, "name", origin, origin);
 	if (before == 0)
 		add_text(b, step, "from", c->in.name, c->command);
 	return step;
@@ -374,6 +388,8 @@ conversion_plan(session *s, const conversion *c)
 	if (s->problems->errors != 0)
 		return EXIT_CONFIGURATION;
 	s->graph = graph_from_settings(s->config, s->registry, application);
+	if (s->graph != NULL && is_untyped(&c->in))
+		s->graph->untyped_remedy = "declare the fields that are read with --set in.fields.NAME=TYPE";
 	s->plan = s->graph == NULL ? NULL : plan_create(s->config, s->registry, s->graph, 0);
 	return s->plan == NULL || s->problems->errors != 0 ? EXIT_CONFIGURATION : EXIT_DONE;
 }

@@ -20,19 +20,70 @@ no_memory(void)
 	return EXIT_RUN_FAILED;
 }
 
-/* kafka://HOST/PATH; a word without scheme is a path. 0: out of memory. */
 static int
-split(arena *a, const char *word, struct address *to)
+hexadecimal(char c)
+{
+	return c >= '0' && c <= '9'   ? c - '0'
+		   : c >= 'a' && c <= 'f' ? c - 'a' + 10
+		   : c >= 'A' && c <= 'F' ? c - 'A' + 10
+								  : -1;
+}
+
+/* %41 is A. 0: a percent sign stands before something else than the two digits of a byte that may stand in a name. */
+static int
+decode_percents(char *text)
+{
+	char *to = text;
+	for (; *text != '\0'; text++) {
+		if (*text != '%') {
+			*to++ = *text;
+			continue;
+		}
+		int high = hexadecimal(text[1]), low = high < 0 ? -1 : hexadecimal(text[2]);
+		if (low < 0 || high + low == 0)
+			return 0;
+		*to++ = (char)(high * 16 + low);
+		text += 2;
+	}
+	*to = '\0';
+	return 1;
+}
+
+/* kafka://HOST/PATH, with bytes as %41; a word without scheme is a path, and taken as it is. Returns an EXIT_* code. */
+static int
+split(const location *l, arena *a, const char *word, struct address *to)
 {
 	size_t size = strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789+.-");
 	*to = (struct address){ "file", NULL, word };
 	if (size == 0 || strncmp(word + size, "://", 3) != 0)
-		return 1;
-	const char *host = word + size + 3;
+		return EXIT_DONE;
+	const char *rest = word + size + 3;
+	size_t host_size = strcspn(rest, "/");
+	char *host = arena_copy(a, rest, host_size), *path = arena_copy_text(a, rest + host_size);
 	to->scheme = arena_copy(a, word, size);
-	to->host = arena_copy(a, host, strcspn(host, "/"));
-	to->path = host + strcspn(host, "/");
-	return to->scheme != NULL && to->host != NULL;
+	to->host = host;
+	to->path = path;
+	if (to->scheme == NULL || host == NULL || path == NULL)
+		return no_memory();
+	if (decode_percents(host) && decode_percents(path))
+		return EXIT_DONE;
+	fprintf(stderr,
+			"flowd %s: %s: behind %% stand two hexadecimal digits, other than 00, in an address; %%25 is the percent "
+			"sign\n",
+			l->command, word);
+	return EXIT_USAGE;
+}
+
+/* "avro, bytes, csv": all components of a kind. */
+static const char *
+list_ids(session *s, uint32_t kind)
+{
+	const char *ids[WORDS_MOST];
+	size_t count = registry_ids(s->registry, kind, ids, WORDS_MOST);
+	const char *list = "";
+	for (size_t i = 0; i < count && i < WORDS_MOST && list != NULL; i++)
+		list = arena_format(s->arena, "%s%s%s", list, i == 0 ? "" : ", ", ids[i]);
+	return list == NULL ? "" : list;
 }
 
 /* "csv, json": what all components of a kind serve, without (dots 0) or with the words that begin with a dot. */
@@ -113,7 +164,8 @@ use_format(location *l, session *s, const char *word)
 	const manifest_component *serving = registry_serving(s->registry, FLOW_SERDE, word, &l->format_options);
 	int exit_code = load(l, s, FLOW_SERDE, serving == NULL ? word : serving->id, &l->format);
 	if (exit_code == EXIT_USAGE)
-		fprintf(stderr, "Formats by suffix are: %s; flowd help lists all serdes\n", list_served(s, FLOW_SERDE, 0));
+		fprintf(stderr, "Formats are: %s; by their suffixes: %s. flowd help FORMAT tells more\n",
+				list_ids(s, FLOW_SERDE), list_served(s, FLOW_SERDE, 0));
 	return exit_code;
 }
 
@@ -188,11 +240,13 @@ location_read(location *l, session *s, const char *const *words, size_t count, c
 	struct address first, other;
 	l->place = words[0];
 	l->paths = arena_allocate(s->arena, count * sizeof(*l->paths));
-	if (l->paths == NULL || !split(s->arena, words[0], &first))
+	if (l->paths == NULL)
 		return no_memory();
-	for (size_t i = 0; i < count; i++) {
-		if (!split(s->arena, words[i], &other))
-			return no_memory();
+	int exit_code = split(l, s->arena, words[0], &first);
+	for (size_t i = 0; exit_code == EXIT_DONE && i < count; i++) {
+		exit_code = split(l, s->arena, words[i], &other);
+		if (exit_code != EXIT_DONE)
+			break;
 		const char *host = first.host == NULL ? "" : first.host, *other_host = other.host == NULL ? "" : other.host;
 		if (strcmp(first.scheme, other.scheme) != 0 || strcmp(host, other_host) != 0) {
 			fprintf(stderr, "flowd %s: %s and %s lie in different systems: one run reads one\n", l->command, words[0],
@@ -201,7 +255,9 @@ location_read(location *l, session *s, const char *const *words, size_t count, c
 		}
 		l->paths[l->path_count++] = other.path;
 	}
+	if (exit_code != EXIT_DONE)
+		return exit_code;
 	l->host = first.host;
-	int exit_code = read_system(l, s, &first);
+	exit_code = read_system(l, s, &first);
 	return exit_code == EXIT_DONE ? read_format(l, s, format, format_option) : exit_code;
 }

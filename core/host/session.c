@@ -107,7 +107,9 @@ session_report(session *s, arguments *given)
 		problems_print(s->problems, json ? stdout : stderr, json);
 	if (s->problems->errors == 0)
 		return EXIT_DONE;
-	return s->problems->plugins_refused != 0 ? EXIT_PLUGIN : EXIT_CONFIGURATION;
+	if (s->problems->plugins_refused != 0)
+		return EXIT_PLUGIN;
+	return s->problems->bad_data == s->problems->errors ? EXIT_RUN_FAILED : EXIT_CONFIGURATION;
 }
 
 void

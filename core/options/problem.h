@@ -28,6 +28,7 @@ typedef struct problems {
 	size_t capacity;
 	size_t errors;          /* items that are no warnings */
 	size_t plugins_refused; /* errors that are plugins which could not be used: another exit code */
+	size_t bad_data;        /* errors that are data which cannot be read, not its description: likewise */
 } problems;
 
 problems *problems_create(arena *a);

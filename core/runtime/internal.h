@@ -332,6 +332,7 @@ struct runtime {
 	const flow_host *host;
 	char *state_directory;
 	int throwaway;
+	int throwaway_lock; /* descriptor of its folder; -1: none */
 	batch_pool *pool;
 	checkpoint_store *store;
 	arena *recovered_memory;
@@ -530,6 +531,9 @@ flow_status recovery_settle(runtime *run, int *finished, flow_error *error);
  * job that another run ends at once; behind this, another run starts anew. */
 flow_status recovery_finish(runtime *run, flow_error *error);
 void recovery_close(runtime *run);
+/* state_directory becomes a new folder; what killed runs left is removed (throwaway.c). */
+flow_status throwaway_open(runtime *run, flow_error *error);
+void throwaway_close(runtime *run);
 /* What the record is compared by later (recovery_plan.c). */
 flow_status recovery_identities(runtime *run, arena *memory, checkpoint *record);
 /* FRAME_* of a byte stream's output: a try with an encoder tells. What cannot be tried counts as written. */

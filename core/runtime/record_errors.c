@@ -4,14 +4,17 @@
 #include "base/log.h"
 #include "runtime/internal.h"
 
-/* "data/flights.csv:27", "orders[3], record 99", "the input". */
+/* "data/flights.csv:27", "data/flights.csv, record at byte 99", "orders[3], record at 99", "a record". */
 static void
-print_place(const record_error *what, char *text, size_t size)
+print_place(const node *n, const record_error *what, char *text, size_t size)
 {
+	const plan *p = n->task->topology->run->plan;
+	int bytes = what->input < p->stream_count && p->streams[what->input].byte_stream;
 	if (what->place.size != 0 && what->line != 0)
 		snprintf(text, size, "%.*s:%llu", (int)what->place.size, what->place.data, (unsigned long long)what->line);
 	else if (what->place.size != 0 && what->has_ordinal)
-		snprintf(text, size, "%.*s, record at %lld", (int)what->place.size, what->place.data, (long long)what->ordinal);
+		snprintf(text, size, "%.*s, record at %s%lld", (int)what->place.size, what->place.data, bytes ? "byte " : "",
+				 (long long)what->ordinal);
 	else if (what->place.size != 0)
 		snprintf(text, size, "%.*s", (int)what->place.size, what->place.data);
 	else
@@ -19,10 +22,10 @@ print_place(const record_error *what, char *text, size_t size)
 }
 
 static void
-print_record_error(const record_error *what, char *text, size_t size)
+print_record_error(const node *n, const record_error *what, char *text, size_t size)
 {
 	char place[1024];
-	print_place(what, place, sizeof(place));
+	print_place(n, what, place, sizeof(place));
 	flow_slice reason = what->reason.size != 0 ? what->reason : flow_slice_of(status_text(what->status));
 	if (what->field.size != 0)
 		snprintf(text, size, "%s: field %.*s: %.*s", place, (int)what->field.size, what->field.data, (int)reason.size,
@@ -35,7 +38,7 @@ static flow_status
 fail(node *n, const record_error *what)
 {
 	char text[2048];
-	print_record_error(what, text, sizeof(text));
+	print_record_error(n, what, text, sizeof(text));
 	const char *given = n->task->topology->run->request.record_errors_remedy;
 	const char *remedy = what->status == FLOW_E_LATE ? "declare a larger out_of_order, or set late_records"
 						 : given != NULL             ? given
@@ -49,7 +52,7 @@ log_skipped(node *n, const record_error *what, const char *outcome, atomic_uint_
 	if (atomic_fetch_add(logged, 1) >= n->task->topology->run->errors_logged)
 		return;
 	char text[2048];
-	print_record_error(what, text, sizeof(text));
+	print_record_error(n, what, text, sizeof(text));
 	log_warn(n->op->name, "%s; %s", text, outcome);
 }
 

@@ -228,22 +228,6 @@ recovery_settle(runtime *run, int *finished, flow_error *error)
 /* --- life ----------------------------------------------------------------------------------------------------------- */
 
 static flow_status
-make_throwaway(runtime *run, flow_error *error)
-{
-	const char *folder = getenv("TMPDIR");
-	char path[4096];
-	snprintf(path, sizeof(path), "%s/flowd-XXXXXX", folder == NULL || folder[0] == '\0' ? "/tmp" : folder);
-	if (mkdtemp(path) == NULL)
-		return error_set(error, status_of_errno(errno),
-						 "%s: cannot make a folder for the state of this run: %s; set TMPDIR to a folder where "
-						 "one can be made",
-						 path, strerror(errno));
-	memory_release(run->state_directory);
-	run->state_directory = memory_copy_text(path, strlen(path));
-	return run->state_directory == NULL ? error_set(error, FLOW_E_MEMORY, "out of memory") : FLOW_OK;
-}
-
-static flow_status
 open_committers(runtime *run, flow_error *error)
 {
 	for (uint32_t i = 0; i < run->plan->stream_count; i++) {
@@ -277,7 +261,7 @@ reset_if_finished(runtime *run, flow_error *error)
 flow_status
 recovery_open(runtime *run, flow_error *error)
 {
-	flow_status status = run->throwaway ? make_throwaway(run, error) : FLOW_OK;
+	flow_status status = run->throwaway ? throwaway_open(run, error) : FLOW_OK;
 	if (status < 0)
 		return status;
 	checkpoint_store_request request = { .directory = run->state_directory,
@@ -320,8 +304,7 @@ recovery_close(runtime *run)
 	close_committers(run);
 	checkpoint_store_close(run->store);
 	run->store = NULL;
-	if (run->throwaway && run->state_directory != NULL)
-		io_remove_tree(run->state_directory, NULL);
+	throwaway_close(run);
 }
 
 /* --- what tasks ask ------------------------------------------------------------------------------------------------- */

@@ -35,6 +35,7 @@ runtime_create(const runtime_request *request, runtime **made, flow_error *error
 	run->request = *request;
 	run->plan = p;
 	run->host = request->host;
+	run->throwaway_lock = -1;
 	run->throwaway = request->throwaway || request->limit != 0 || request->output_limit != 0 || request->dry_sink != 0;
 	run->batch_rows = (uint32_t)job_option(p, "batch_rows", FLOW_BATCH_ROWS);
 	run->batch_bytes = (uint64_t)job_option(p, "batch_bytes", FLOW_BATCH_BYTES);

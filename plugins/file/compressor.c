@@ -47,10 +47,8 @@ write_failed(struct compressor *compressor, uint64_t before, int number, flow_er
 	if (!compressor->broken && take_back(compressor, before))
 		return path_failed(host, error, "cannot write", compressor->path, number);
 	compressor->broken = 1;
-	flow_fail(host, error, FLOW_E_IO,
-			  "%s: cannot write: %s; mend that, then start the job again: it goes on from its last "
-			  "checkpoint",
-			  compressor->path, strerror(number));
+	flow_fail(host, error, FLOW_E_IO, "%s: cannot write: %s; mend that, then start again", compressor->path,
+			  strerror(number));
 	host->errors->flag(error, FLOW_ERROR_FATAL);
 	return FLOW_E_IO;
 }

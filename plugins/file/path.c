@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define PART_OF_NAME 100 /* bytes of a long name, and of a long job's, that stay in a temporary's */
 
 flow_status
 path_failed(const flow_host *host, flow_error *error, const char *doing, const char *path, int number)
@@ -29,7 +32,7 @@ path_failed(const flow_host *host, flow_error *error, const char *doing, const c
 	case ENOSPC:
 	case EDQUOT:
 		status = FLOW_E_FULL;
-		remedy = "; make room, then start the job again: it goes on from its last checkpoint";
+		remedy = "; make room, then start again";
 		break;
 	case EMFILE:
 	case ENFILE:
@@ -37,8 +40,11 @@ path_failed(const flow_host *host, flow_error *error, const char *doing, const c
 		remedy = "; raise the limit of open files (ulimit -n)";
 		break;
 	case EFBIG:
-		remedy = "; raise the limit of file sizes (ulimit -f), then start the job again: it goes on from its last "
-				 "checkpoint";
+		remedy = "; raise the limit of file sizes (ulimit -f), then start again";
+		break;
+	case ENAMETOOLONG:
+		status = FLOW_E_ARGUMENT;
+		remedy = "; choose a shorter one";
 		break;
 	default:
 		break;
@@ -232,15 +238,34 @@ path_target(const struct path_names *names, uint32_t task)
 	return target;
 }
 
+/* FNV-1a. */
+static uint64_t
+name_hash(const char *text, uint64_t hash)
+{
+	for (; *text != '\0'; text++)
+		hash = (hash ^ (unsigned char)*text) * 1099511628211u;
+	return hash;
+}
+
+/* Names that would be longer than file systems take them are cut; a hash keeps them apart. */
 char *
 path_temporary(const struct path_names *names, const char *target)
 {
 	const char *slash = strrchr(target, '/');
 	const char *name = slash == NULL ? target : slash + 1;
-	uint64_t size = strlen(target) + strlen(names->suffix) + 16;
+	uint64_t name_size = strlen(name), suffix_size = strlen(names->suffix);
+	uint64_t size = strlen(target) + suffix_size + 40;
 	char *temporary = names->host->allocate(size);
-	if (temporary != NULL)
-		snprintf(temporary, size, "%.*s.%s.%s.part", (int)(name - target), target, name, names->suffix);
+	if (temporary == NULL)
+		return NULL;
+	int folder = (int)(name - target);
+	if (name_size + suffix_size + strlen("..") + strlen(".part") <= NAME_MAX) {
+		snprintf(temporary, size, "%.*s.%s.%s.part", folder, target, name, names->suffix);
+		return temporary;
+	}
+	uint64_t hash = name_hash(name, name_hash(names->suffix, 14695981039346656037u));
+	snprintf(temporary, size, "%.*s.%.*s.%.*s.%016llx.part", folder, target, PART_OF_NAME, name, PART_OF_NAME,
+			 names->suffix, (unsigned long long)hash);
 	return temporary;
 }
 
@@ -255,7 +280,9 @@ flow_status
 path_check_free(const struct path_names *names, const char *target, flow_error *error)
 {
 	struct stat about;
-	return names->overwrite || lstat(target, &about) != 0 ? FLOW_OK : exists(names->host, target, error);
+	if (lstat(target, &about) == 0)
+		return names->overwrite ? FLOW_OK : exists(names->host, target, error);
+	return errno == ENAMETOOLONG ? path_failed(names->host, error, "cannot write", target, errno) : FLOW_OK;
 }
 
 flow_status

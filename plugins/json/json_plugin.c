@@ -22,12 +22,11 @@ static const flow_option option_schema = {
 	.doc = "The type of the documents as Avro schema JSON, instead of fields.",
 	.example = "{\"type\":\"record\",\"name\":\"r\",\"fields\":[{\"name\":\"id\",\"type\":\"long\"}]}",
 };
-static const char *const framing_choices[] = { "lines\tone document a line",
-											   "array\tone array for a file, its items are the records",
-											   "documents\tone document behind another, over any number of lines",
-											   "auto\tread: array where the stream begins with a bracket, "
-											   "else documents; written: documents",
-											   NULL };
+static const char *const framing_choices[] = {
+	"lines\tone document a line", "array\tone array for a file, its items are the records",
+	"documents\tone document behind another, over any number of lines",
+	"auto\tread: array where the stream begins with a bracket, else documents; written: documents", NULL
+};
 static const flow_option option_framing = {
 	.struct_size = FLOW_SIZEOF(flow_option),
 	.type = FLOW_OPTION_ENUM,

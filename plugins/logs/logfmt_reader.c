@@ -336,7 +336,8 @@ take_record(struct logs_reader *r, flow_slice text, flow_builder *builder, flow_
 			next = (uint32_t)index + 1;
 			status = take_field(r, (uint32_t)index, &pair, builder, cells, fault);
 		} else if (r->options->extra_is_error) {
-			status = logs_refuse(fault, FLOW_E_DECODE, pair.key, "a field that is not declared");
+			status = logs_refuse(fault, FLOW_E_DECODE, pair.key,
+								 "a field that is not declared (extra = \"ignore\" passes over it)");
 		} else if (!make_room(r, extras)) {
 			status = FLOW_E_MEMORY;
 		} else {

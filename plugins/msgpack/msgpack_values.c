@@ -189,7 +189,8 @@ static flow_status
 pass_extra(pack_decoding *d, const pack_item *key, const char *at)
 {
 	if (d->format->extra_is_error)
-		return inside(d, fault(d, FLOW_E_DECODE, at, "a field that is not declared"),
+		return inside(d,
+					  fault(d, FLOW_E_DECODE, at, "a field that is not declared (extra = \"ignore\" passes over it)"),
 					  flow_slice_make(key->as.body, key->size));
 	if (d->extra_count >= d->extra_capacity) {
 		uint64_t capacity = d->extra_capacity == 0 ? 64 : 2 * d->extra_capacity;

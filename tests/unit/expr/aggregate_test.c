@@ -218,7 +218,7 @@ what_is_no_aggregate_is_refused_with_what_there_is(void **state)
 	check_refused(&t, "x", "an aggregate is needed here");
 	check_refused(&t, "count(distinct x)", "distinct is not there");
 	check_refused(&t, "sum(*)", "* is only for count(*)");
-	check_refused(&t, "sum(x", "the aggregate has no closing bracket at column 6");
+	check_refused(&t, "sum(x", "the aggregate has no closing bracket at character 6");
 	check_refused(&t, "sum(x) + 1", "\"+\" stands where");
 	check_refused(&t, "sum()", "a value is expected");
 	check_refused(&t, "sum(s)", "sum() cannot be taken of string");

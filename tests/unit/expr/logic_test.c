@@ -137,12 +137,12 @@ what_is_not_chosen_is_not_evaluated(void **state)
 	check(&t, "x = 0 or 10 / x = 5", "true | true | null");
 	check(&t, "case when x = 0 then -1 else 10 / x end", "-1 | 5 | null");
 	check(&t, "coalesce(x, 1 / (x - x))", "0 | 2 | null");
-	check(&t, "10 / x", "FLOW_E_RANGE: division by zero at column 4 | 5 | null");
-	check(&t, "coalesce(10 / x, 7)", "FLOW_E_RANGE: division by zero at column 13 | 5 | 7");
+	check(&t, "10 / x", "FLOW_E_RANGE: division by zero at character 4 | 5 | null");
+	check(&t, "coalesce(10 / x, 7)", "FLOW_E_RANGE: division by zero at character 13 | 5 | 7");
 	assert_string_equal(expression_text_selected(&t, "x <> 0 and 10 / x = 5"), "1");
-	assert_string_equal(expression_text_selected(&t, "10 / x = 5"), "1 ! FLOW_E_RANGE: division by zero at column 4");
+	assert_string_equal(expression_text_selected(&t, "10 / x = 5"), "1 ! FLOW_E_RANGE: division by zero at character 4");
 	assert_string_equal(expression_text_selected(&t, "not (10 / x = 5 and true)"),
-						" ! FLOW_E_RANGE: division by zero at column 9");
+						" ! FLOW_E_RANGE: division by zero at character 9");
 	expression_text_close(&t);
 }
 
@@ -156,7 +156,7 @@ a_failing_row_fails_the_call_where_no_statuses_are_wanted(void **state)
 	flow_expression *expression = expression_text_compile(&t, "10 / x");
 	assert_int_equal(expressions_service.evaluate(expression, t.batch, t.memory, results, NULL, NULL, &t.error),
 					 FLOW_E_RANGE);
-	assert_string_equal(error_message(&t.error), "division by zero at column 4");
+	assert_string_equal(error_message(&t.error), "division by zero at character 4");
 	expressions_service.release(expression);
 	expression_text_close(&t);
 }
@@ -167,36 +167,36 @@ errors_name_the_column_and_the_nearest_name(void **state)
 	(void)state;
 	expression_text t;
 	expression_text_open(&t, "record(dep_delay:int64?,carrier:string,when:timestamp)", "");
-	check_refused(&t, "dep_dely > 15", "unknown field \"dep_dely\", did you mean \"dep_delay\"? at column 1");
-	check_refused(&t, "1 + lenght(carrier)", "unknown function \"lenght\", did you mean \"length\"? at column 5");
-	check_refused(&t, "carrier > 5", "string and int64 cannot be compared; cast one of them at column 9");
-	check_refused(&t, "carrier + 'x'", "string + string is not possible; strings are joined by || at column 9");
-	check_refused(&t, "dep_delay >", "the expression ends where a value is expected at column 12");
-	check_refused(&t, "dep_delay > 15)", "\")\" stands where an operator or the end is expected at column 15");
-	check_refused(&t, "(dep_delay", "the expression ends where \")\" is expected at column 11");
-	check_refused(&t, "'abc", "the string has no closing ' at column 1");
-	check_refused(&t, "dep_delay and true", "a bool is needed here, not int64 at column 1");
-	check_refused(&t, "dep_delay = 1 & true", "write: and at column 15");
-	check_refused(&t, "count(*) > 1", "count(*) at column 7");
+	check_refused(&t, "dep_dely > 15", "unknown field \"dep_dely\", did you mean \"dep_delay\"? at character 1");
+	check_refused(&t, "1 + lenght(carrier)", "unknown function \"lenght\", did you mean \"length\"? at character 5");
+	check_refused(&t, "carrier > 5", "string and int64 cannot be compared; cast one of them at character 9");
+	check_refused(&t, "carrier + 'x'", "string + string is not possible; strings are joined by || at character 9");
+	check_refused(&t, "dep_delay >", "the expression ends where a value is expected at character 12");
+	check_refused(&t, "dep_delay > 15)", "\")\" stands where an operator or the end is expected at character 15");
+	check_refused(&t, "(dep_delay", "the expression ends where \")\" is expected at character 11");
+	check_refused(&t, "'abc", "the string has no closing ' at character 1");
+	check_refused(&t, "dep_delay and true", "a bool is needed here, not int64 at character 1");
+	check_refused(&t, "dep_delay = 1 & true", "write: and at character 15");
+	check_refused(&t, "count(*) > 1", "count(*) at character 7");
 	check_refused(&t, "sum(dep_delay)", "sum() is an aggregate");
 	check_refused(&t, "max(dep_delay, 1)", "greatest()");
-	check_refused(&t, "length()", "length takes 1 argument, not 0: length(s) -> int64 at column 1");
-	check_refused(&t, "sqrt(carrier)", "sqrt takes a number here, not string at column 6");
+	check_refused(&t, "length()", "length takes 1 argument, not 0: length(s) -> int64 at character 1");
+	check_refused(&t, "sqrt(carrier)", "sqrt takes a number here, not string at character 6");
 	check_refused(&t, "\"when\" + 5",
-				  "timestamp + int64 is not possible; add a duration, such as interval '5s' at column 8");
-	check_refused(&t, "\"when\" > 'yesterday'", "'yesterday' is not a text of timestamp at column 10");
-	check_refused(&t, "cast(carrier as int46)", "at column 17");
-	check_refused(&t, "carrier.x", "a string has no members at column 8");
-	check_refused(&t, "1 / 0", "division by zero at column 3");
-	check_refused(&t, "date '2013-02-30'", "'2013-02-30' is not a date at column 6");
+				  "timestamp + int64 is not possible; add a duration, such as interval '5s' at character 8");
+	check_refused(&t, "\"when\" > 'yesterday'", "'yesterday' is not a text of timestamp at character 10");
+	check_refused(&t, "cast(carrier as int46)", "at character 17");
+	check_refused(&t, "carrier.x", "a string has no members at character 8");
+	check_refused(&t, "1 / 0", "division by zero at character 3");
+	check_refused(&t, "date '2013-02-30'", "'2013-02-30' is not a date at character 6");
 	check_refused(&t, "carrier like 'a!' escape '!'", "the escape character must stand before %");
 	check_refused(&t, "date_trunc('fortnight', \"when\")", "unknown unit 'fortnight'");
-	check_refused(&t, "", "the expression ends where a value is expected at column 1");
+	check_refused(&t, "", "the expression ends where a value is expected at character 1");
 	check_refused(&t, "  ", "the expression ends where a value is expected");
 	check_refused(&t, "Grüße = 1", "unknown field \"Grüße\"");
-	check_refused(&t, "'ü' || dep_dely", "at column 8");
+	check_refused(&t, "'ü' || dep_dely", "at character 8");
 	check_refused(&t, "carrier = \x01", "byte 0x01 does not belong");
-	check_refused(&t, "carrier = '\xff'", "the expression is not valid UTF-8 at column 12");
+	check_refused(&t, "carrier = '\xff'", "the expression is not valid UTF-8 at character 12");
 	check_refused(&t, "coalesce(carrier, 5)", "string and int64 have no common type");
 	expression_text_close(&t);
 }
@@ -215,7 +215,7 @@ the_place_stands_before_the_message(void **state)
 	status =
 		expressions_service.compile(flow_slice_of("1 / 0"), t.schema, flow_slice_of("here"), &expression, &t.error);
 	assert_int_equal(status, FLOW_E_RANGE);
-	assert_string_equal(error_message(&t.error), "here: division by zero at column 3");
+	assert_string_equal(error_message(&t.error), "here: division by zero at character 3");
 	expression_text_close(&t);
 }
 
@@ -297,15 +297,15 @@ any_is_checked_row_by_row(void **state)
 	check(&t, "a = 1", "true | true | false | false | null | false");
 	check(&t, "a <> 1", "false | false | true | true | null | true");
 	check(&t, "a > 9007199254740992",
-		  "false | false | FLOW_E_TYPE: string and int64 have no order at column 3 | "
-		  "FLOW_E_TYPE: bool and int64 have no order at column 3 | null | true");
+		  "false | false | FLOW_E_TYPE: string and int64 have no order at character 3 | "
+		  "FLOW_E_TYPE: bool and int64 have no order at character 3 | null | true");
 	check(&t, "a in (1, '1')", "true | true | true | false | null | false");
 	check(&t, "cast(a as int64)", "1 | 1 | 1 | 1 | null | 9007199254740993");
 	check(&t, "length(a)",
-		  "FLOW_E_TYPE: argument 1 of length is int64, not a string or bytes at column 1 | "
-		  "FLOW_E_TYPE: argument 1 of length is float64, not a string or bytes at column 1 | 1 | "
-		  "FLOW_E_TYPE: argument 1 of length is bool, not a string or bytes at column 1 | null | "
-		  "FLOW_E_TYPE: argument 1 of length is int64, not a string or bytes at column 1");
+		  "FLOW_E_TYPE: argument 1 of length is int64, not a string or bytes at character 1 | "
+		  "FLOW_E_TYPE: argument 1 of length is float64, not a string or bytes at character 1 | 1 | "
+		  "FLOW_E_TYPE: argument 1 of length is bool, not a string or bytes at character 1 | null | "
+		  "FLOW_E_TYPE: argument 1 of length is int64, not a string or bytes at character 1");
 	assert_string_equal(expression_text_selected(&t, "typeof(a) = 'bool' and a"), "3");
 	expression_text_close(&t);
 }

@@ -129,30 +129,30 @@ arithmetic_is_exact_or_fails(void **state)
 		&t, "record(i:int64,u:uint64,f:float64,d:decimal,z:int64)",
 		"{\"i\":9223372036854775807,\"u\":\"18446744073709551615\",\"f\":1e308,\"d\":\"1.5\",\"z\":0}\n"
 		"{\"i\":-9223372036854775808,\"u\":\"0\",\"f\":-1e308,\"d\":\"-1.5\",\"z\":-1}\n");
-	check(&t, "i + 1", "FLOW_E_RANGE: the result of + does not fit int64 at column 3 | -9223372036854775807");
-	check(&t, "i - 1", "9223372036854775806 | FLOW_E_RANGE: the result of - does not fit int64 at column 3");
+	check(&t, "i + 1", "FLOW_E_RANGE: the result of + does not fit int64 at character 3 | -9223372036854775807");
+	check(&t, "i - 1", "9223372036854775806 | FLOW_E_RANGE: the result of - does not fit int64 at character 3");
 	check(&t, "i * 2",
-		  "FLOW_E_RANGE: the result of * does not fit int64 at column 3 | "
-		  "FLOW_E_RANGE: the result of * does not fit int64 at column 3");
-	check(&t, "-i", "-9223372036854775807 | FLOW_E_RANGE: the result of - does not fit int64 at column 1");
-	check(&t, "abs(i)", "9223372036854775807 | FLOW_E_RANGE: abs: the result does not fit int64 at column 1");
+		  "FLOW_E_RANGE: the result of * does not fit int64 at character 3 | "
+		  "FLOW_E_RANGE: the result of * does not fit int64 at character 3");
+	check(&t, "-i", "-9223372036854775807 | FLOW_E_RANGE: the result of - does not fit int64 at character 1");
+	check(&t, "abs(i)", "9223372036854775807 | FLOW_E_RANGE: abs: the result does not fit int64 at character 1");
 	check(&t, "i / z",
-		  "FLOW_E_RANGE: division by zero at column 3 | FLOW_E_RANGE: the result of / does not fit int64 at column 3");
-	check(&t, "i % z", "FLOW_E_RANGE: division by zero at column 3 | 0");
-	check(&t, "u + 1", "FLOW_E_RANGE: the result of + does not fit uint64 at column 3 | 1");
-	check(&t, "u - 1", "18446744073709551614 | FLOW_E_RANGE: the result of - does not fit uint64 at column 3");
-	check(&t, "u * i", "FLOW_E_RANGE: the result of * does not fit uint64 at column 3 | 0");
+		  "FLOW_E_RANGE: division by zero at character 3 | FLOW_E_RANGE: the result of / does not fit int64 at character 3");
+	check(&t, "i % z", "FLOW_E_RANGE: division by zero at character 3 | 0");
+	check(&t, "u + 1", "FLOW_E_RANGE: the result of + does not fit uint64 at character 3 | 1");
+	check(&t, "u - 1", "18446744073709551614 | FLOW_E_RANGE: the result of - does not fit uint64 at character 3");
+	check(&t, "u * i", "FLOW_E_RANGE: the result of * does not fit uint64 at character 3 | 0");
 	check(&t, "cast(u as decimal) - i - 1", "9223372036854775807 | 9223372036854775807");
 	check(&t, "f * 10",
-		  "FLOW_E_RANGE: the result of * does not fit float64 at column 3 | "
-		  "FLOW_E_RANGE: the result of * does not fit float64 at column 3");
-	check(&t, "f / z", "FLOW_E_RANGE: division by zero at column 3 | 1e308");
-	check(&t, "d / z", "FLOW_E_RANGE: division by zero at column 3 | 1.5");
+		  "FLOW_E_RANGE: the result of * does not fit float64 at character 3 | "
+		  "FLOW_E_RANGE: the result of * does not fit float64 at character 3");
+	check(&t, "f / z", "FLOW_E_RANGE: division by zero at character 3 | 1e308");
+	check(&t, "d / z", "FLOW_E_RANGE: division by zero at character 3 | 1.5");
 	check(&t, "i + d", "9223372036854775808.5 | -9223372036854775809.5");
 	check(&t, "d * f", "1.5e308 | 1.5e308");
 	check(&t, "1e100000 + d",
-		  "FLOW_E_RANGE: the result of + has more than 4096 digits at column 10 | "
-		  "FLOW_E_RANGE: the result of + has more than 4096 digits at column 10");
+		  "FLOW_E_RANGE: the result of + has more than 4096 digits at character 10 | "
+		  "FLOW_E_RANGE: the result of + has more than 4096 digits at character 10");
 	expression_text_close(&t);
 }
 
@@ -251,10 +251,10 @@ casts_refuse_what_they_cannot_keep(void **state)
 	expression_text_open(
 		&t, "record(f:float64,d:decimal,i:int64,b:bytes,t:timestamp,l:list<int64>)",
 		"{\"f\":1.5,\"d\":\"1.5\",\"i\":-1,\"b\":\"\xc3\xbf\",\"t\":\"2013-01-01T00:00:00Z\",\"l\":[1]}\n");
-	check(&t, "cast(f as int64)", "FLOW_E_RANGE: a float64 does not fit int64 at column 1");
-	check(&t, "cast(d as int64)", "FLOW_E_RANGE: a decimal does not fit int64 at column 1");
-	check(&t, "cast(i as uint64)", "FLOW_E_RANGE: a int64 does not fit uint64 at column 1");
-	check(&t, "cast(b as string)", "FLOW_E_RANGE: a bytes does not fit string at column 1");
+	check(&t, "cast(f as int64)", "FLOW_E_RANGE: a float64 does not fit int64 at character 1");
+	check(&t, "cast(d as int64)", "FLOW_E_RANGE: a decimal does not fit int64 at character 1");
+	check(&t, "cast(i as uint64)", "FLOW_E_RANGE: a int64 does not fit uint64 at character 1");
+	check(&t, "cast(b as string)", "FLOW_E_RANGE: a bytes does not fit string at character 1");
 	assert_non_null(strstr(expression_text_refused(&t, "cast(t as int64)"), "timestamp cannot be cast to int64"));
 	assert_non_null(strstr(expression_text_refused(&t, "cast(l as string)"), "list cannot be cast to string"));
 	assert_non_null(strstr(expression_text_refused(&t, "cast(f as date)"), "float64 cannot be cast to date"));
@@ -361,15 +361,15 @@ functions_hold_at_their_edges(void **state)
 	check_table(table, FLOW_COUNT(table));
 	expression_text t;
 	expression_text_open(&t, "record(s:string,i:int64,f:float64)", "{\"s\":\"a\",\"i\":-1,\"f\":-1.0}\n");
-	check(&t, "substr(s, 1, i)", "FLOW_E_ARGUMENT: substr: the length is negative at column 1");
+	check(&t, "substr(s, 1, i)", "FLOW_E_ARGUMENT: substr: the length is negative at character 1");
 	check(&t, "split_part(s, ',', i + 1)",
-		  "FLOW_E_ARGUMENT: split_part: parts are numbered from 1, or from -1 at the end at column 1");
-	check(&t, "sqrt(f)", "FLOW_E_RANGE: sqrt: the number is negative at column 1");
-	check(&t, "ln(f + 1)", "FLOW_E_RANGE: ln: the number is not above zero at column 1");
-	check(&t, "exp(f * -1000)", "FLOW_E_RANGE: exp: the result does not fit float64 at column 1");
-	check(&t, "power(f, 0.5)", "FLOW_E_RANGE: power: a negative number has no such power at column 1");
-	check(&t, "lpad(s, 999999999)", "FLOW_E_LIMIT: lpad: the result has more than 16777216 bytes at column 1");
-	check(&t, "round(i, 2000)", "FLOW_E_RANGE: round: the number of digits must be between -1000 and 1000 at column 1");
+		  "FLOW_E_ARGUMENT: split_part: parts are numbered from 1, or from -1 at the end at character 1");
+	check(&t, "sqrt(f)", "FLOW_E_RANGE: sqrt: the number is negative at character 1");
+	check(&t, "ln(f + 1)", "FLOW_E_RANGE: ln: the number is not above zero at character 1");
+	check(&t, "exp(f * -1000)", "FLOW_E_RANGE: exp: the result does not fit float64 at character 1");
+	check(&t, "power(f, 0.5)", "FLOW_E_RANGE: power: a negative number has no such power at character 1");
+	check(&t, "lpad(s, 999999999)", "FLOW_E_LIMIT: lpad: the result has more than 16777216 bytes at character 1");
+	check(&t, "round(i, 2000)", "FLOW_E_RANGE: round: the number of digits must be between -1000 and 1000 at character 1");
 	expression_text_close(&t);
 }
 
