@@ -37,6 +37,8 @@ typedef struct csv_format {
 	int extra;
 	int fill_short;                       /* the fields that a row lacks are null */
 	int cut_long;                         /* fields behind the last column are passed over */
+	int trim;                             /* blanks around fields are left out */
+	uint8_t unescaped[256];               /* what a character behind an escape means */
 	flow_slice thousands;                 /* what may stand between groups of digits; empty: nothing */
 	uint64_t max_record;                  /* bytes without the line's end */
 	flow_slice tokens[CSV_MAX_TOKENS];    /* texts that mean null */
@@ -60,6 +62,13 @@ typedef struct csv_serde {
 	const flow_schema *schema;   /* what decoding gives, once it is known */
 	uint8_t *inferred;           /* by field: its type was found in the sample; NULL: none was */
 } csv_serde;
+
+/* Is it left out around fields, if the format trims? */
+static inline int
+csv_is_blank(const csv_format *format, char c)
+{
+	return (c == ' ' || c == '\t') && c != format->delimiter && c != format->quote && c != format->escape;
+}
 
 /* The name in a header of a field, and the other way. */
 flow_slice csv_header_name(const csv_serde *s, flow_slice field);

@@ -10,6 +10,8 @@ struct cutter {
 	char *to;
 	csv_line *line;
 	uint32_t capacity;
+	uint64_t literal;       /* behind the last escaped character, or quote: blanks in front of it stay */
+	const char *literal_to; /* .. in what was copied */
 };
 
 static int
@@ -39,8 +41,10 @@ copy_quoted(struct cutter *c, int final)
 	while (c->at < c->data.size) {
 		char byte = c->data.data[c->at++];
 		if (f->escape != 0 && byte == f->escape && c->at < c->data.size) {
-			byte = c->data.data[c->at++];
+			byte = (char)f->unescaped[(unsigned char)c->data.data[c->at++]];
 		} else if (byte == f->quote) {
+			c->literal = c->at;
+			c->literal_to = c->to;
 			if (c->at == c->data.size)
 				return final ? CSV_LINE_WHOLE : CSV_LINE_CUT;
 			if (c->data.data[c->at] != f->quote)
@@ -59,9 +63,13 @@ copy_plain(struct cutter *c)
 	const csv_format *f = c->format;
 	for (; c->at < c->data.size; c->at++) {
 		char byte = c->data.data[c->at];
-		if (f->escape != 0 && byte == f->escape && c->at + 1 < c->data.size)
-			byte = c->data.data[++c->at];
-		else if (byte == f->delimiter || byte == '\n')
+		if (f->escape != 0 && byte == f->escape && c->at + 1 < c->data.size) {
+			*c->to++ = (char)f->unescaped[(unsigned char)c->data.data[++c->at]];
+			c->literal = c->at + 1;
+			c->literal_to = c->to;
+			continue;
+		}
+		if (byte == f->delimiter || byte == '\n')
 			return;
 		*c->to++ = byte;
 	}
@@ -72,7 +80,11 @@ static int
 cut_field(struct cutter *c, int final, int *last)
 {
 	char *start = c->to;
-	const char *raw = c->data.data + c->at;
+	while (c->format->trim && c->at < c->data.size && csv_is_blank(c->format, c->data.data[c->at]))
+		c->at++;
+	uint64_t begin = c->at;
+	c->literal = begin;
+	c->literal_to = start;
 	int quoted = c->at < c->data.size && c->data.data[c->at] == c->format->quote;
 	if (quoted) {
 		c->at++;
@@ -86,9 +98,13 @@ cut_field(struct cutter *c, int final, int *last)
 		return CSV_LINE_CUT;
 	if (*last && c->to > start && c->to[-1] == '\r' && c->data.data[c->at - 1] == '\r')
 		c->to--;
-	uint64_t size = (uint64_t)(c->data.data + c->at - raw);
-	size -= *last && size != 0 && raw[size - 1] == '\r';
-	return add_field(c, start, !quoted && csv_is_token_text(c->format, raw, size));
+	uint64_t end = c->at;
+	end -= *last && end != begin && c->data.data[end - 1] == '\r';
+	while (c->format->trim && end > c->literal && csv_is_blank(c->format, c->data.data[end - 1]))
+		end--;
+	while (c->format->trim && c->to > c->literal_to && csv_is_blank(c->format, c->to[-1]))
+		c->to--;
+	return add_field(c, start, !quoted && csv_is_token_text(c->format, c->data.data + begin, end - begin));
 }
 
 int

@@ -48,6 +48,26 @@ read_quote(csv_serde *s, const flow_options *from, flow_error *error)
 	return status;
 }
 
+/* Needs f->escape. */
+static void
+read_escapes(csv_format *f, const flow_options *from)
+{
+	for (unsigned i = 0; i < sizeof(f->unescaped); i++)
+		f->unescaped[i] = (uint8_t)i;
+	if (!flow_slice_is(flow_option_text(from, "escapes"), "c"))
+		return;
+	if (f->escape == 0)
+		f->escape = '\\';
+	f->unescaped['n'] = '\n';
+	f->unescaped['r'] = '\r';
+	f->unescaped['t'] = '\t';
+	f->unescaped['b'] = '\b';
+	f->unescaped['f'] = '\f';
+	f->unescaped['v'] = '\v';
+	f->unescaped['0'] = '\0';
+	f->unescaped['Z'] = 26;
+}
+
 static flow_status
 read_characters(csv_serde *s, const flow_options *from, flow_error *error)
 {
@@ -64,6 +84,7 @@ read_characters(csv_serde *s, const flow_options *from, flow_error *error)
 		return status;
 	if (f->escape == f->quote)
 		f->escape = 0; /* doubled quotes are understood anyway */
+	read_escapes(f, from);
 	if (f->delimiter == f->quote || f->delimiter == f->escape || f->delimiter == f->comment || f->quote == f->comment ||
 		(f->escape != 0 && f->escape == f->comment))
 		return flow_fail(s->host, error, FLOW_E_CONFIG,
@@ -114,6 +135,11 @@ add_token(csv_serde *s, flow_slice text, char **to, flow_error *error)
 					  (int)text.size, text.data);
 			return refuse_option(s->host, error, "null_token");
 		}
+	if (f->trim && text.size != 0 && (csv_is_blank(f, text.data[0]) || csv_is_blank(f, text.data[text.size - 1]))) {
+		flow_fail(s->host, error, FLOW_E_CONFIG, "null_token \"%.*s\" has a blank at its end, which trim takes off",
+				  (int)text.size, text.data);
+		return refuse_option(s->host, error, "null_token");
+	}
 	if (text.size != 0)
 		memcpy(&f->token_heads[f->token_count], text.data, text.size < 8 ? text.size : 8);
 	f->tokens[f->token_count++] = keep_text(to, text);
@@ -124,6 +150,8 @@ add_token(csv_serde *s, flow_slice text, char **to, flow_error *error)
 static flow_status
 read_tokens(csv_serde *s, const flow_option_value *value, char **to, flow_error *error)
 {
+	if (value == NULL && s->format.unescaped['n'] == '\n')
+		return add_token(s, flow_slice_make((const char[]){ s->format.escape, 'N' }, 2), to, error);
 	if (value == NULL) /* what was inferred has to be null somewhere */
 		return s->format.infer == CSV_INFER_NO ? FLOW_OK : add_token(s, flow_slice_of(""), to, error);
 	if (value->entry_count > CSV_MAX_TOKENS)
@@ -171,7 +199,7 @@ read_texts(csv_serde *s, const flow_options *from, flow_error *error)
 	const flow_option_value *tokens = flow_option_get(from, "null_token");
 	const flow_option_value *renames = flow_option_get(from, "rename");
 	flow_slice thousands = flow_option_text(from, "thousands");
-	char *to = (char *)flow_new(s->host, texts_size(tokens) + texts_size(renames) + thousands.size + 1);
+	char *to = (char *)flow_new(s->host, texts_size(tokens) + texts_size(renames) + thousands.size + 2);
 	if (to == NULL)
 		return flow_fail(s->host, error, FLOW_E_MEMORY, "out of memory");
 	s->text_memory = to;
@@ -243,6 +271,7 @@ read_policies(csv_format *f, const flow_options *from)
 			   : chosen(from, "extra", "error") ? CSV_EXTRA_ERROR
 												: CSV_EXTRA_KEEP;
 	f->fill_short = chosen(from, "short_rows", "null");
+	f->trim = flow_option_bool(from, "trim", 0);
 	f->cut_long = chosen(from, "long_rows", "ignore");
 	f->decimal_mark = chosen(from, "decimal_mark", ",") ? ',' : '.';
 }

@@ -122,6 +122,30 @@ static const flow_option option_escape = {
 		   "escape and the quote. Absent: no character does.",
 	.example = "\"\\\\\"",
 };
+static const char *const escapes_choices[] = { "literal\tthe next character as it is",
+											   "c\tn, r, t, b, f, v, 0 and Z are the control characters that MySQL and "
+											   "PostgreSQL mean, others are as they are; an "
+											   "escape is a backslash then, and null is \\N, unless told otherwise",
+											   NULL };
+static const flow_option option_escapes = {
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_ENUM,
+	.name = "escapes",
+	.default_text = "literal",
+	.choices = escapes_choices,
+	.doc =
+		"What an escape and the next character mean. For dumps of MySQL and PostgreSQL: \"c\", a tab as delimiter, no "
+		"quote, no header.",
+};
+static const flow_option option_trim = {
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_BOOL,
+	.name = "trim",
+	.default_text = "false",
+	.doc =
+		"Blanks and tabs around fields are left out, outside of quotes. What is written with blanks at its ends gets "
+		"quotes, or escapes, so that it is read again as it is.",
+};
 static const char *const mark_choices[] = { ".", ",", NULL };
 static const flow_option option_decimal_mark = {
 	.struct_size = FLOW_SIZEOF(flow_option),
@@ -169,9 +193,10 @@ static const flow_option option_max_record = {
 };
 
 static const flow_option *const options[] = {
-	&option_fields,  &option_schema,     &option_infer,        &option_header,    &option_rename,     &option_missing,
-	&option_extra,   &option_short_rows, &option_long_rows,    &option_delimiter, &option_quote,      &option_escape,
-	&option_comment, &option_null_token, &option_decimal_mark, &option_thousands, &option_max_record, NULL
+	&option_fields,     &option_schema,       &option_infer,      &option_header,     &option_rename,
+	&option_missing,    &option_extra,        &option_short_rows, &option_long_rows,  &option_delimiter,
+	&option_quote,      &option_escape,       &option_escapes,    &option_trim,       &option_comment,
+	&option_null_token, &option_decimal_mark, &option_thousands,  &option_max_record, NULL
 };
 static const flow_option_set option_set = {
 	.struct_size = FLOW_SIZEOF(flow_option_set),

@@ -20,8 +20,7 @@ static const flow_serde_ops ops = {
 };
 
 /* Without a configuration types are found in the data, and null is an empty field, both ways. */
-static const char *const served[] = { "csv\tinfer=exact\tnull_token=", "tsv\tdelimiter=\\t\tinfer=exact\tnull_token=",
-									  NULL };
+static const char *const served[] = { "csv\tinfer=exact", "tsv\tdelimiter=\\t\tinfer=exact", NULL };
 
 static const flow_component component = {
 	.struct_size = FLOW_SIZEOF(flow_component),

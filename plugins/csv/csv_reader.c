@@ -212,9 +212,11 @@ undo_quotes(const struct flow_decoder *d, struct record *r, const char *text, ui
 		return NULL;
 	char *to = copy;
 	for (uint32_t i = 0; i < *size; i++) {
-		if ((text[i] == f->quote || (f->escape != 0 && text[i] == f->escape)) && i + 1 < *size)
-			i++;
-		*to++ = text[i];
+		int follows = i + 1 < *size;
+		if (follows && f->escape != 0 && text[i] == f->escape)
+			*to++ = (char)f->unescaped[(unsigned char)text[++i]];
+		else
+			*to++ = text[i += follows && text[i] == f->quote];
 	}
 	*size = (uint32_t)(to - copy);
 	return copy;
@@ -230,8 +232,9 @@ undo_escapes(const struct flow_decoder *d, struct record *r, const char *text, u
 	char *to = copy;
 	for (uint32_t i = 0; i < *size; i++) {
 		if (text[i] == d->format->escape && i + 1 < *size)
-			i++;
-		*to++ = text[i];
+			*to++ = (char)d->format->unescaped[(unsigned char)text[++i]];
+		else
+			*to++ = text[i];
 	}
 	*size = (uint32_t)(to - copy);
 	return copy;
@@ -274,6 +277,10 @@ find_close(const struct flow_decoder *d, const struct scan *s, const struct reco
 static int
 end_quoted(struct flow_decoder *d, struct scan *s, struct record *r, uint32_t at, uint32_t column)
 {
+	while (d->format->trim && at < r->end && csv_is_blank(d->format, s->data[at]))
+		at++;
+	if (at == r->end && !r->final)
+		return r->over ? TOO_LONG : INCOMPLETE;
 	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a window that has a quote in it has memory */
 	if (at == r->end || s->data[at] == d->format->delimiter || s->data[at] == '\n') {
 		r->at = at == r->end ? at : next_position(d, s);
@@ -347,6 +354,8 @@ escaped_field(struct flow_decoder *d, struct scan *s, struct record *r, uint32_t
 	uint32_t size = stop - at;
 	if (stop < r->end && s->data[stop] == '\n' && stop > literal && s->data[stop - 1] == '\r')
 		size--;
+	while (d->format->trim && at + size > literal && csv_is_blank(d->format, s->data[at + size - 1]))
+		size--;
 	const char *text = s->data + at;
 	int token = csv_is_token(d->format, text, size); /* \N is what stands there, not an escaped N */
 	if (!token)
@@ -364,8 +373,8 @@ static const struct column skipped_column = { .action = SKIP };
 
 /* One record from r->start on. On WHOLE r->at is its line feed, or r->end. What does not change within a record is in locals: stores
  * into cells could change anything else, as far as a compiler knows. */
-static inline int
-cut_record(struct flow_decoder *d, struct scan *s, struct record *r)
+static inline __attribute__((always_inline)) int
+cut_record(struct flow_decoder *d, struct scan *s, struct record *r, int trim)
 {
 	const char *data = s->data;
 	const struct column *columns = d->columns;
@@ -380,6 +389,8 @@ cut_record(struct flow_decoder *d, struct scan *s, struct record *r)
 		const struct column *c = fields < count ? &columns[fields] : &skipped_column;
 		uint32_t stop;
 		r->fields = fields++;
+		while (trim && at < end && csv_is_blank(d->format, data[at]))
+			at++;
 		if (__builtin_expect(data[at] == quote && at < end, 0)) {
 			int result = quoted_field(d, s, r, at, c);
 			if (result != WHOLE)
@@ -401,6 +412,8 @@ cut_record(struct flow_decoder *d, struct scan *s, struct record *r)
 				uint32_t size = stop - at;
 				if (data[stop] == '\n' && size != 0 && data[stop - 1] == '\r' && stop < end)
 					size--;
+				while (trim && size != 0 && csv_is_blank(d->format, data[at + size - 1]))
+					size--;
 				take_field(d, s, r, c, data + at, size, token_sizes);
 			}
 		}
@@ -411,6 +424,12 @@ cut_record(struct flow_decoder *d, struct scan *s, struct record *r)
 		}
 		at = stop + 1;
 	}
+}
+
+static __attribute__((noinline)) int
+cut_trimmed_record(struct flow_decoder *d, struct scan *s, struct record *r)
+{
+	return cut_record(d, s, r, 1);
 }
 
 static flow_status
@@ -615,7 +634,7 @@ decode_rows(struct flow_decoder *d, flow_window *window, struct scan *s, flow_bu
 			break;
 		}
 		start_record(d, s, &r, at, final);
-		int result = cut_record(d, s, &r);
+		int result = __builtin_expect(d->format->trim, 0) ? cut_trimmed_record(d, s, &r) : cut_record(d, s, &r, 0);
 		if (result == INCOMPLETE)
 			break;
 		if (result != WHOLE) {

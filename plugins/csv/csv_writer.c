@@ -16,6 +16,7 @@ struct flow_encoder {
 	int colons_are_special;
 	flow_error *error; /* of the call under way */
 	uint8_t special[256];
+	uint8_t escaped[256]; /* what stands behind an escape for a byte */
 };
 
 static int
@@ -67,6 +68,16 @@ mark_special(struct flow_encoder *e)
 	e->special[(unsigned char)f->delimiter] = QUOTES_NEEDED;
 	e->special['\n'] = QUOTES_NEEDED;
 	e->special['\r'] = QUOTES_NEEDED;
+	for (unsigned i = 0; i < sizeof(e->escaped); i++)
+		e->escaped[i] = (uint8_t)i;
+	for (unsigned i = 0; i < sizeof(f->unescaped); i++) {
+		uint8_t byte = f->unescaped[i];
+		if (byte == i)
+			continue;
+		e->escaped[byte] = (uint8_t)i;
+		if (byte == '\n' || byte == '\r' || byte == '\0')
+			e->special[byte] = QUOTES_NEEDED | DOUBLED; /* what else stands as it is anywhere */
+	}
 	if (f->quote != CSV_NO_QUOTE)
 		e->special[f->quote] = QUOTES_NEEDED | DOUBLED;
 	if (f->escape != 0)
@@ -107,6 +118,13 @@ csv_encoder_close(flow_encoder *e)
 	host->release(e);
 }
 
+/* Would a reader trim it? */
+static int
+has_outer_blanks(const csv_format *f, const char *text, uint64_t size)
+{
+	return f->trim && size != 0 && (csv_is_blank(f, text[0]) || csv_is_blank(f, text[size - 1]));
+}
+
 /* Would a reader take this, at the start of a line, for a comment or a byte order mark? */
 static int
 looks_special(const csv_format *f, const char *text, uint64_t size)
@@ -125,7 +143,7 @@ needs_quotes(const struct flow_encoder *e, const char *text, uint64_t size, int 
 	uint8_t special = 0;
 	for (uint64_t i = 0; i < size; i++)
 		special |= e->special[(unsigned char)text[i]];
-	if (special != 0 || csv_is_token_text(f, text, size))
+	if (special != 0 || csv_is_token_text(f, text, size) || has_outer_blanks(f, text, size))
 		return 1;
 	if (first && size == 0 && e->schema->field_count == 1)
 		return 1; /* an empty line would be none */
@@ -141,27 +159,39 @@ put_quoted(const struct flow_encoder *e, const char *text, uint64_t size, char *
 		uint8_t special = e->special[(unsigned char)text[i]];
 		if ((special & DOUBLED) != 0)
 			*to++ = f->escape != 0 ? f->escape : (char)f->quote;
-		*to++ = text[i];
+		*to++ = (special & DOUBLED) != 0 ? (char)e->escaped[(unsigned char)text[i]] : text[i];
 	}
 	*to++ = (char)f->quote;
 	return to;
 }
 
-/* Without quotes: the escape before each special character, or before the first one of a text that means something else. */
+/* Without quotes: the escape before each special character, or before one of a text that means something else. NULL: there is none
+ * that is itself behind an escape. */
 static char *
 put_escaped(const struct flow_encoder *e, const char *text, uint64_t size, char *to)
 {
+	const csv_format *f = e->format;
 	char *start = to;
 	for (uint64_t i = 0; i < size; i++) {
-		if (e->special[(unsigned char)text[i]] != 0 || (i == 0 && looks_special(e->format, text, size)))
-			*to++ = e->format->escape;
-		*to++ = text[i];
+		uint8_t byte = (uint8_t)text[i];
+		int outer = f->trim && (i == 0 || i + 1 == size) && csv_is_blank(f, text[i]);
+		if (e->special[byte] != 0 || outer || (i == 0 && looks_special(f, text, size))) {
+			*to++ = f->escape;
+			byte = e->escaped[byte];
+		}
+		*to++ = (char)byte;
 	}
-	if ((uint64_t)(to - start) != size)
-		return to;
-	*start = e->format->escape;
-	memcpy(start + 1, text, size);
-	return to + 1;
+	uint64_t at = 0;
+	if ((uint64_t)(to - start) == size) {
+		while (at < size && f->unescaped[(uint8_t)text[at]] != (uint8_t)text[at])
+			at++;
+		if (at == size)
+			return NULL;
+		start[at] = f->escape;
+		memcpy(start + at + 1, text + at, size - at);
+		to++;
+	}
+	return csv_is_token_text(f, start, (uint64_t)(to - start)) ? NULL : to;
 }
 
 /* A text that cannot stand as it is; `to` has room for size * 2 + 4. NULL: there is no way. */
@@ -170,8 +200,9 @@ put_guarded(const struct flow_encoder *e, const char *text, uint64_t size, char 
 {
 	if (e->format->quote != CSV_NO_QUOTE)
 		return put_quoted(e, text, size, to);
-	if (e->format->escape != 0 && size != 0)
-		return put_escaped(e, text, size, to);
+	char *end = e->format->escape != 0 && size != 0 ? put_escaped(e, text, size, to) : NULL;
+	if (end != NULL)
+		return end;
 	flow_fail(e->serde->host, e->error, FLOW_E_ENCODE,
 			  "the text \"%.*s\" needs quotes or an escape to be read as it is (options quote, escape)",
 			  (int)(size > 64 ? 64 : size), text);

@@ -115,6 +115,14 @@ class Cat(Convert):
         self.refused("cat", "late.csv", code=1, says=["late.csv:600002", '"NA" is not of type', "n = "])
         self.assertEqual(len(self.cat("late.csv", "--set", "in.null_token=NA", "--where", "n is null")), 1)
 
+    def test_a_dump_of_a_database_is_read_and_written(self):
+        text = self.write("dump.tsv", "1\tx\\ty\\nz\n\\N\t\\N\n").read_bytes()
+        dump = ("{0}.escapes=c", "{0}.quote=", "{0}.header=false")
+        reading, writing = ([w for option in dump for w in ("--set", option.format(side))] for side in ("in", "out"))
+        self.assertEqual(self.cat("dump.tsv", *reading), [{"column1": 1, "column2": "x\ty\nz"}, {"column1": None, "column2": None}])
+        self.flowd("convert", "dump.tsv", "copy.tsv", *reading, *writing, expect=0)
+        self.assertEqual(self.flowd.read("copy.tsv"), text)
+
     def test_standard_input(self):
         self.assertEqual(self.cat("-", "--from-format", "csv", stdin=csv_text().encode()), objects())
         many = csv_text([(str(i), "UA", "1", "x" * 100) for i in range(20000)])

@@ -24,6 +24,9 @@ static const serde_variant variants[] = {
 			"null_token=\"\\\\N\"", "delimiter=\"\\t\""),
 	VARIANT(1, "fields.a=int64?", "fields.b=string?", "extra=ignore", "missing=null", "short_rows=null",
 			"long_rows=ignore", "null_token=\"\"", "rename.a=A"),
+	VARIANT(1, "header=false", "fields.a=string?", "fields.b=string?", "quote=\"\"", "escapes=c", "delimiter=\"\\\\t\""),
+	VARIANT(1, "header=true", "trim=true", "escapes=c", "comment=\"#\""),
+	VARIANT(0, "header=false", "fields.a=string", "fields.b=bytes", "trim=true", "max_record=16", "escape=\"\\\\\""),
 };
 
 int

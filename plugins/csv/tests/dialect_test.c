@@ -41,6 +41,20 @@ separators_stand_between_groups_only(void **state)
 
 /* --- quotes --- */
 
+/* The rows of `text` are written as the same text again. */
+static void
+check_written(const char *const *options, const char *text)
+{
+	fixture *f = fixture_create();
+	fixture_serde csv;
+	fixture_serde_open(f, "csv", options, &csv);
+	fixture_rows *rows = decode_text(&csv, text, 0);
+	assert_int_equal(rows->rejection_count, 0);
+	assert_int_equal(rows->batch_count, 1);
+	assert_string_equal(fixture_encode(&csv, rows->batches[0], 0)->data, text);
+	fixture_destroy(f);
+}
+
 static void
 without_quotes_a_quote_is_a_character(void **state)
 {
@@ -48,6 +62,66 @@ without_quotes_a_quote_is_a_character(void **state)
 	check_rows(OPTIONS("quote=\"\"", "delimiter=\"\\\\t\"", "escape=\"\\\\\"", "null_token=\"\\\\N\""),
 			   "a\tb\n\"x\ty\"\n\\N\tu\\\tv\\\nw\n",
 			   "{\"a\":\"\\\"x\",\"b\":\"y\\\"\"}\n{\"a\":null,\"b\":\"u\\u0009v\\nw\"}\n");
+}
+
+/* What MySQL's SELECT INTO OUTFILE and PostgreSQL's COPY TO write. */
+static void
+dumps_of_databases_are_read_and_written(void **state)
+{
+	(void)state;
+	const char *const *dump = OPTIONS("escapes=c", "quote=\"\"", "delimiter=\"\\\\t\"", "header=false",
+									  "fields.a=int64?", "fields.b=string?");
+	check_rows(
+		dump, "1\tx\\ty\\nz\\r\n\\N\t\\N\n3\tN\\\\N\\0\\Z\n4\ttab\\\tline\\\nend\n5\t\n6\t\\b\\f\\v\\q\\.\"\n",
+		"{\"a\":1,\"b\":\"x\\u0009y\\nz\\u000d\"}\n{\"a\":null,\"b\":null}\n{\"a\":3,\"b\":\"N\\\\N\\u0000\\u001a\"}\n"
+		"{\"a\":4,\"b\":\"tab\\u0009line\\nend\"}\n{\"a\":5,\"b\":\"\"}\n{\"a\":6,\"b\":\"\\u0008\\u000c\\u000bq."
+		"\\\"\"}\n");
+	check_written(dump, "1\tx\\ty\\nz\\r\\\\\\0\n\\N\t\\N\n3\tN\n");
+	check_rows(OPTIONS("escapes=c"), "a\\tb,c\n\"x\\ny\"\"\\\"\",\\N\n\"\\N\",z\\n\n",
+			   "{\"a\\u0009b\":\"x\\ny\\\"\\\"\",\"c\":null}\n{\"a\\u0009b\":\"N\",\"c\":\"z\\n\"}\n");
+	check_rows(OPTIONS("escapes=c", "infer=exact"), "a,b\n\\N,1\n2,\\N\n",
+			   "{\"a\":null,\"b\":1}\n{\"a\":2,\"b\":null}\n");
+	check_rows(OPTIONS("escapes=c", "escape=\"^\""), "a,b\n^n,^N\n", "{\"a\":\"\\n\",\"b\":null}\n");
+}
+
+static void
+a_text_that_no_escape_keeps_apart_from_null_is_refused(void **state)
+{
+	(void)state;
+	fixture *f = fixture_create();
+	fixture_serde csv;
+	fixture_serde_open(
+		f, "csv", OPTIONS("quote=\"\"", "escapes=c", "null_token=[\"n\", \"nul\", \"N\", \"\\\\N\"]", "header=false"),
+		&csv);
+	flow_batch *batch =
+		fixture_batch(f, fixture_schema(f, "record(a:string)"), "{\"a\":\"n\"}\n{\"a\":\"nul\"}\n{\"a\":\"N\"}\n");
+	fixture_bytes *bytes = fixture_encode(&csv, batch, 0);
+	assert_string_equal(bytes->data, "n\\ul\n");
+	assert_int_equal(bytes->statuses[0], FLOW_E_ENCODE);
+	assert_int_equal(bytes->statuses[1], FLOW_OK);
+	assert_int_equal(bytes->statuses[2], FLOW_E_ENCODE);
+	fixture_destroy(f);
+}
+
+/* --- blanks --- */
+
+static void
+blanks_around_fields_are_trimmed_on_request(void **state)
+{
+	(void)state;
+	check_rows(OPTIONS("trim=true", "null_token=NA", "fields.n=int64?"),
+			   "\tn , \"s\t\" \n 1 ,x y \r\n2, \" q \"\t\n NA ,\t\n",
+			   "{\"n\":1,\"s\\u0009\":\"x y\"}\n{\"n\":2,\"s\\u0009\":\" q \"}\n{\"n\":null,\"s\\u0009\":\"\"}\n");
+	check_rows(OPTIONS("trim=true", "delimiter=\"\\\\t\""), "a\tb\n \t x \n", "{\"a\":\"\",\"b\":\"x\"}\n");
+	check_rows(OPTIONS("trim=true", "escape=\"\\\\\"", "quote=\"\""), "a,b\n\\ x\\  , y \\\t\n",
+			   "{\"a\":\" x \",\"b\":\"y \\u0009\"}\n");
+	check_rows(OPTIONS("trim=true", "infer=exact"), "a,b\n 1 , 2024-01-01\n 2 ,\t\n",
+			   "{\"a\":1,\"b\":\"2024-01-01\"}\n{\"a\":2,\"b\":null}\n");
+	check_rejection(OPTIONS("trim=true"), "a,b\n \"x\" y,z\nu,v\n", "{\"a\":\"u\",\"b\":\"v\"}\n", 2, "a",
+					"behind its closing quote");
+	check_rows(NULL, "a,b\n x, y \n", "{\"a\":\" x\",\"b\":\" y \"}\n");
+	check_written(OPTIONS("trim=true"), "a,b\n\" x\",\"y \"\nx y,\n");
+	check_written(OPTIONS("trim=true", "escape=\"\\\\\"", "quote=\"\""), "a,b\n\\ x\\ ,y\\\t\n\\ ,\n");
 }
 
 /* --- lines --- */
@@ -204,6 +278,7 @@ contradicting_options_are_refused(void **state)
 	check_option(OPTIONS("decimal_mark=\";\""), "decimal_mark");
 	check_option(OPTIONS("rename.a=x", "rename.b=x"), "twice");
 	check_option(OPTIONS("header=false", "rename.a=x"), "rename");
+	check_option(OPTIONS("trim=true", "null_token=\"- \""), "trim");
 	check_option(OPTIONS("schema=\"\\\"long\\\"\""), "records");
 }
 
@@ -214,6 +289,9 @@ main(void)
 		cmocka_unit_test(numbers_may_have_a_decimal_comma_and_separators),
 		cmocka_unit_test(separators_stand_between_groups_only),
 		cmocka_unit_test(without_quotes_a_quote_is_a_character),
+		cmocka_unit_test(dumps_of_databases_are_read_and_written),
+		cmocka_unit_test(a_text_that_no_escape_keeps_apart_from_null_is_refused),
+		cmocka_unit_test(blanks_around_fields_are_trimmed_on_request),
 		cmocka_unit_test(carriage_returns_alone_are_refused_and_explained),
 		cmocka_unit_test(columns_have_their_own_names_in_the_header),
 		cmocka_unit_test(missing_columns_are_an_error_null_or_a_default),

@@ -15,6 +15,11 @@ static const char *const dialects[][6] = {
 	{ "null_token=\"0\"", "decimal_mark=\",\"", "header=false" },
 	{ "null_token=\"\"", "rename.b=\"the first, \\\"one\\\"\"", "missing=null", "extra=ignore", "infer=exact" },
 	{ "null_token=NaN", "short_rows=null", "long_rows=ignore" },
+	{ "null_token=\"\"", "trim=true" },
+	{ "null_token=NA", "trim=true", "delimiter=\"\\t\"", "escape=\"\\\\\"", "quote=\"\"" },
+	{ "trim=true", "escapes=c", "quote=\"'\"", "comment=\"#\"" },
+	{ "escapes=c", "quote=\"\"", "delimiter=\"\\t\"", "header=false" },
+	{ "escapes=c", "null_token=[\"\\\\N\", \"N\"]" },
 };
 
 static void

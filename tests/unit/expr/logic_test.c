@@ -140,7 +140,8 @@ what_is_not_chosen_is_not_evaluated(void **state)
 	check(&t, "10 / x", "FLOW_E_RANGE: division by zero at character 4 | 5 | null");
 	check(&t, "coalesce(10 / x, 7)", "FLOW_E_RANGE: division by zero at character 13 | 5 | 7");
 	assert_string_equal(expression_text_selected(&t, "x <> 0 and 10 / x = 5"), "1");
-	assert_string_equal(expression_text_selected(&t, "10 / x = 5"), "1 ! FLOW_E_RANGE: division by zero at character 4");
+	assert_string_equal(expression_text_selected(&t, "10 / x = 5"),
+						"1 ! FLOW_E_RANGE: division by zero at character 4");
 	assert_string_equal(expression_text_selected(&t, "not (10 / x = 5 and true)"),
 						" ! FLOW_E_RANGE: division by zero at character 9");
 	expression_text_close(&t);

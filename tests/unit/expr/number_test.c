@@ -137,7 +137,8 @@ arithmetic_is_exact_or_fails(void **state)
 	check(&t, "-i", "-9223372036854775807 | FLOW_E_RANGE: the result of - does not fit int64 at character 1");
 	check(&t, "abs(i)", "9223372036854775807 | FLOW_E_RANGE: abs: the result does not fit int64 at character 1");
 	check(&t, "i / z",
-		  "FLOW_E_RANGE: division by zero at character 3 | FLOW_E_RANGE: the result of / does not fit int64 at character 3");
+		  "FLOW_E_RANGE: division by zero at character 3 | FLOW_E_RANGE: the result of / does not fit int64 at "
+		  "character 3");
 	check(&t, "i % z", "FLOW_E_RANGE: division by zero at character 3 | 0");
 	check(&t, "u + 1", "FLOW_E_RANGE: the result of + does not fit uint64 at character 3 | 1");
 	check(&t, "u - 1", "18446744073709551614 | FLOW_E_RANGE: the result of - does not fit uint64 at character 3");
@@ -369,7 +370,8 @@ functions_hold_at_their_edges(void **state)
 	check(&t, "exp(f * -1000)", "FLOW_E_RANGE: exp: the result does not fit float64 at character 1");
 	check(&t, "power(f, 0.5)", "FLOW_E_RANGE: power: a negative number has no such power at character 1");
 	check(&t, "lpad(s, 999999999)", "FLOW_E_LIMIT: lpad: the result has more than 16777216 bytes at character 1");
-	check(&t, "round(i, 2000)", "FLOW_E_RANGE: round: the number of digits must be between -1000 and 1000 at character 1");
+	check(&t, "round(i, 2000)",
+		  "FLOW_E_RANGE: round: the number of digits must be between -1000 and 1000 at character 1");
 	expression_text_close(&t);
 }
 
