@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "runtime/internal.h"
 
-#define PREFIX "flowd-"
+#define PREFIX "flowd-throwaway-state-" /* nobody else calls a folder so: what is removed is ours */
 #define PATTERN PREFIX "XXXXXX"
 
 static const char *
@@ -76,6 +76,8 @@ throwaway_open(runtime *run, flow_error *error)
 							 path, strerror(errno));
 		run->throwaway_lock = lock_folder(path);
 	}
+	if (run->throwaway_lock < 0)
+		return error_set(error, FLOW_E_UNAVAILABLE, "%s: cannot lock it for the state of this run", path);
 	memory_release(run->state_directory);
 	run->state_directory = memory_copy_text(path, strlen(path));
 	return run->state_directory == NULL ? error_set(error, FLOW_E_MEMORY, "out of memory") : FLOW_OK;
