@@ -17,7 +17,8 @@
  * kafka_record.c          a message into a row
  * kafka_group.c           partitions from a consumer group
  * kafka_output.h          the sink, and all below:
- * kafka_producer.c        producers: clients, delivery reports, batches under way
+ * kafka_producer.c        producers: clients, delivery reports
+ * kafka_slots.c           batches until their reports have come
  * kafka_writer.c          rows to a producer
  * kafka_limits.c          topics of outputs: made, and what they take
  * kafka_partitioner.c     the partition of a record
@@ -124,9 +125,9 @@ void kafka_owner_close(struct kafka_owner *owner);
  * `owner`, once the handle is polled. */
 flow_status kafka_client_open(struct kafka_owner *owner, rd_kafka_type_t type, rd_kafka_conf_t *conf,
 							  rd_kafka_t **client, flow_error *error);
-/* Closes a consumer, and takes it with its owner, which lies in memory from the host. A client that does not end is left behind with a
+/* Closes a client, and takes it with its owner, which lies in memory from the host. 0: it does not end, and is left behind with a
  * warning: librdkafka waits for ever for partitions of a topic that was deleted. */
-void kafka_client_leave(struct kafka_owner *owner, rd_kafka_t *client);
+int kafka_client_leave(struct kafka_owner *owner, rd_kafka_t *client);
 /* A copy of the system's template for that type; NULL: out of memory. */
 rd_kafka_conf_t *kafka_client_conf(const flow_system *system, rd_kafka_type_t type);
 /* The status that fits one of librdkafka's errors. */

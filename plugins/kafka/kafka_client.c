@@ -198,7 +198,7 @@ kafka_client_open(struct kafka_owner *owner, rd_kafka_type_t type, rd_kafka_conf
 	return flow_fail(owner->system->host, error, FLOW_E_CONFIG, "librdkafka: %s", text);
 }
 
-/* --- the end of a consumer ------------------------------------------------------------------------------------------- */
+/* --- the end of a client ------------------------------------------------------------------------------------------- */
 
 #define PATIENCE 10000 /* milliseconds, all together */
 #define JOIN_STEP 100
@@ -230,7 +230,8 @@ leave_main(void *argument)
 	uint64_t one = 1;
 	if (!wait_until_joined(leaving))
 		return NULL;
-	rd_kafka_consumer_close(leaving->client);
+	if (rd_kafka_type(leaving->client) == RD_KAFKA_CONSUMER)
+		rd_kafka_consumer_close(leaving->client);
 	rd_kafka_destroy_flags(leaving->client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
 	return write(leaving->done, &one, sizeof(one)) < 0 ? argument : NULL;
 }
@@ -256,7 +257,7 @@ leave_in_time(struct leaving *leaving)
 	return ended;
 }
 
-void
+int
 kafka_client_leave(struct kafka_owner *owner, rd_kafka_t *client)
 {
 	const flow_host *host = owner->system->host;
@@ -272,8 +273,9 @@ kafka_client_leave(struct kafka_owner *owner, rd_kafka_t *client)
 		host->release(leaving);
 		kafka_owner_close(owner);
 		host->release(owner);
-		return;
+		return 1;
 	}
 	flow_say(host, FLOW_LOG_WARN, owner->component, "the client does not end within %d ms; it is left behind",
 			 PATIENCE);
+	return 0;
 }

@@ -55,7 +55,6 @@ struct kafka_transaction {
 };
 
 struct kafka_producer {
-	struct kafka_owner owner; /* first: rd_kafka_opaque */
 	flow_system *system;
 	const flow_host *host;
 	const flow_batches *batches;
@@ -64,6 +63,7 @@ struct kafka_producer {
 	uint32_t users;
 	const flow_option_value *properties; /* of its output, or NULL */
 	rd_kafka_t *client;                  /* NULL: none yet */
+	struct kafka_owner *owner;           /* of the client, which may outlive this */
 	uint32_t generation;                 /* of the client: writers make their topic anew when it changes */
 	pthread_t thread;
 	atomic_int closing;
@@ -102,6 +102,7 @@ struct flow_writer {
 	uint32_t outstanding; /* slots */
 	int prepared;         /* nothing may be written until the transaction has ended */
 	int waiting;          /* said AGAIN */
+	int missing;          /* how often in turn brokers said that the topic is not there */
 	struct kafka_refusal *refused, **refused_end;
 	struct kafka_refusal *told; /* by the last failed_row */
 	flow_status failed;         /* FLOW_OK, or why nothing more can be written */
@@ -127,8 +128,14 @@ void kafka_producer_close(struct kafka_producer *producer);
 flow_status kafka_producer_connect(struct kafka_producer *producer, flow_error *error);
 /* Ends the client: what is under way is dropped, its batches are released. */
 void kafka_producer_disconnect(struct kafka_producer *producer);
-/* Drops what is under way; waits until its batches are released. */
-void kafka_producer_purge(struct kafka_producer *producer);
+/* Drops what is under way; waits until its batches are released. 0: the client does not tell of all (librdkafka 2.0.2 loses records of
+ * a topic that was deleted while they were on their way); only kafka_producer_disconnect releases those. */
+int kafka_producer_purge(struct kafka_producer *producer);
+/* Waits a little for something to change. Under the lock. */
+void kafka_producer_wait(struct kafka_producer *producer);
+
+/* kafka_slots.c -------------------------------------------------------------------------------------------------------- */
+
 /* A slot with `records` + 1 pending; KAFKA_NO_SLOT: none is free. Under the lock. */
 uint32_t kafka_slot_take(struct kafka_producer *producer, flow_writer *writer, const flow_batch *batch,
 						 uint32_t records);
@@ -136,6 +143,14 @@ uint32_t kafka_slot_take(struct kafka_producer *producer, flow_writer *writer, c
 uint64_t kafka_slot_turn(const struct kafka_producer *producer, const void *opaque);
 /* `count` of its records are done, or were not sent at all. */
 void kafka_slot_done(struct kafka_producer *producer, uint32_t slot, uint32_t count);
+/* Once no report can come any more: frees all slots. ended 0: the client still runs, and keeps the batches' memory for good. */
+void kafka_slots_settle(struct kafka_producer *producer, int ended);
+
+static inline struct kafka_slot *
+kafka_slot_at(const struct kafka_producer *producer, uint32_t slot)
+{
+	return &producer->chunks[slot / KAFKA_SLOT_CHUNK][slot % KAFKA_SLOT_CHUNK];
+}
 
 static inline void *
 kafka_opaque(uint32_t slot, uint32_t row)
@@ -170,6 +185,8 @@ flow_status kafka_transaction_enter(struct kafka_producer *producer, flow_error 
 /* What an error makes of a transaction: FLOW_E_CONFLICT, or the status of what would come again: a topic that is gone, a right that is
  * missing. */
 flow_status kafka_transaction_verdict(rd_kafka_resp_err_t code);
+/* It is open for longer than brokers wait. Under the lock. */
+int kafka_transaction_is_overdue(const struct kafka_producer *producer);
 /* A report says that a record of it was not written. Under the lock. */
 void kafka_transaction_spoil(struct kafka_producer *producer, flow_status status, const char *why);
 /* After something failed: whether a newer process runs, or the transaction is merely lost. Not under the lock. */

@@ -7,11 +7,13 @@ static int32_t
 by_turns(const rd_kafka_topic_t *topic, const void *key, size_t key_size, int32_t count, void *topic_opaque,
 		 void *record_opaque)
 {
-	const flow_writer *writer = topic_opaque;
+	const struct kafka_owner *owner = topic_opaque;
 	(void)topic;
 	(void)key;
 	(void)key_size;
-	return (int32_t)(kafka_slot_turn(writer->producer, record_opaque) % (uint64_t)count);
+	if (atomic_load(&owner->closing))
+		return 0; /* it is not sent any more */
+	return (int32_t)(kafka_slot_turn(owner->context, record_opaque) % (uint64_t)count);
 }
 
 flow_status
@@ -25,7 +27,6 @@ kafka_partitioner_apply(flow_writer *writer, const flow_options *options, flow_e
 	};
 	flow_slice name = flow_option_text(options, "partitioner");
 	char text[KAFKA_ERROR_SIZE];
-	rd_kafka_topic_conf_set_opaque(writer->topic_conf, writer);
 	if (flow_slice_is(name, "round_robin"))
 		rd_kafka_topic_conf_set_partitioner_cb(writer->topic_conf, by_turns);
 	for (size_t i = 0; i < FLOW_COUNT(of_librdkafka); i++)

@@ -1,4 +1,4 @@
-/* Producers: their clients, the thread that takes delivery reports, the slots that keep batches until then (kafka_output.h). */
+/* Producers: their clients, and the thread that takes delivery reports (kafka_output.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -8,74 +8,14 @@
 
 #define POLL 100          /* milliseconds */
 #define ASK_AFTER 3000000 /* microseconds */
+#define ASK_PATIENCE 1000 /* milliseconds */
 #define SAY_AFTER 10000000
+#define PATIENCE 100000000     /* nanoseconds of one wait */
+#define LOOKS 100              /* each POLL */
+#define PURGE_PATIENCE 3000000 /* microseconds */
 #define QUEUE_RECORDS "1000000"
 #define BATCH_BYTES 1000000 /* librdkafka's default of batch.size and message.max.bytes */
 #define BATCH_OVERHEAD 512
-
-/* --- slots -------------------------------------------------------------------------------------------------------------- */
-
-static struct kafka_slot *
-slot_at(const struct kafka_producer *producer, uint32_t slot)
-{
-	return &producer->chunks[slot / KAFKA_SLOT_CHUNK][slot % KAFKA_SLOT_CHUNK];
-}
-
-static int
-add_chunk(struct kafka_producer *producer)
-{
-	if (producer->chunk_count == KAFKA_SLOT_CHUNKS)
-		return 0;
-	struct kafka_slot *chunk = flow_new(producer->host, KAFKA_SLOT_CHUNK * sizeof(*chunk));
-	if (chunk == NULL)
-		return 0;
-	uint32_t first = producer->chunk_count * KAFKA_SLOT_CHUNK;
-	for (uint32_t i = 0; i < KAFKA_SLOT_CHUNK; i++)
-		chunk[i].next = i + 1 == KAFKA_SLOT_CHUNK ? producer->free_slot : first + i + 1;
-	producer->chunks[producer->chunk_count++] = chunk;
-	producer->free_slot = first;
-	return 1;
-}
-
-uint32_t
-kafka_slot_take(struct kafka_producer *producer, flow_writer *writer, const flow_batch *batch, uint32_t records)
-{
-	if (producer->free_slot == KAFKA_NO_SLOT && !add_chunk(producer))
-		return KAFKA_NO_SLOT;
-	uint32_t index = producer->free_slot;
-	struct kafka_slot *slot = slot_at(producer, index);
-	producer->free_slot = slot->next;
-	slot->batch = producer->batches->retain(batch);
-	slot->writer = writer;
-	atomic_store(&slot->pending, records + 1);
-	slot->first = writer->rows;
-	writer->rows += batch->row_count;
-	writer->outstanding++;
-	return index;
-}
-
-uint64_t
-kafka_slot_turn(const struct kafka_producer *producer, const void *opaque)
-{
-	return slot_at(producer, (uint32_t)((uintptr_t)opaque >> 32))->first + (uint32_t)(uintptr_t)opaque;
-}
-
-void
-kafka_slot_done(struct kafka_producer *producer, uint32_t index, uint32_t count)
-{
-	struct kafka_slot *slot = slot_at(producer, index);
-	if (atomic_fetch_sub(&slot->pending, count) != count)
-		return;
-	const flow_batch *batch = slot->batch;
-	/* The batch goes first: who waits for `outstanding` relies on its memory not being used any more. */
-	producer->batches->release(batch);
-	pthread_mutex_lock(&producer->lock);
-	slot->next = producer->free_slot;
-	producer->free_slot = index;
-	if (--slot->writer->outstanding == 0)
-		pthread_cond_broadcast(&producer->changed);
-	pthread_mutex_unlock(&producer->lock);
-}
 
 /* --- reports ------------------------------------------------------------------------------------------------------------ */
 
@@ -104,11 +44,24 @@ is_of_record(rd_kafka_resp_err_t code)
 	}
 }
 
+/* Nothing more can be written: whoever waits for reports hears of it. Under the lock. */
+static void
+fail_writer(struct kafka_producer *producer, flow_writer *writer, flow_status status, const char *why)
+{
+	if (producer->output == NULL) {
+		kafka_transaction_spoil(producer, status, why);
+	} else if (writer->failed == FLOW_OK) {
+		writer->failed = status;
+		snprintf(writer->why, sizeof(writer->why), "%s", why);
+	}
+	pthread_cond_broadcast(&producer->changed);
+}
+
 static void
 report_failed(struct kafka_producer *producer, const rd_kafka_message_t *message)
 {
 	uint32_t row = (uint32_t)(uintptr_t)message->_private;
-	struct kafka_slot *slot = slot_at(producer, (uint32_t)((uintptr_t)message->_private >> 32));
+	struct kafka_slot *slot = kafka_slot_at(producer, (uint32_t)((uintptr_t)message->_private >> 32));
 	flow_writer *writer = slot->writer;
 	char name[KAFKA_ERROR_SIZE / 2], why[KAFKA_ERROR_SIZE];
 	kafka_record_name(rd_kafka_topic_name(message->rkt), message->partition, message->key, message->key_len, name,
@@ -121,16 +74,13 @@ report_failed(struct kafka_producer *producer, const rd_kafka_message_t *message
 	else if (status == FLOW_E_TIMEOUT || status == FLOW_E_UNAVAILABLE)
 		status = FLOW_E_FAILED; /* librdkafka has tried again already, as often as it is allowed to */
 	pthread_mutex_lock(&producer->lock);
-	if (producer->output == NULL)
-		kafka_transaction_spoil(producer, is_of_record(message->err) ? status : kafka_transaction_verdict(message->err),
-								why);
-	else if (is_of_record(message->err))
+	if (producer->output != NULL && is_of_record(message->err))
 		kafka_writer_refuse(writer, slot->batch, row, status, why);
-	else if (writer->failed == FLOW_OK) {
-		writer->failed = status;
-		snprintf(writer->why, sizeof(writer->why), "%s", why);
-	}
-	pthread_cond_broadcast(&producer->changed);
+	else
+		fail_writer(producer, writer,
+					producer->output != NULL || is_of_record(message->err) ? status
+																		   : kafka_transaction_verdict(message->err),
+					why);
 	pthread_mutex_unlock(&producer->lock);
 }
 
@@ -140,7 +90,7 @@ static _Thread_local const struct kafka_producer *reporting;
 static void
 on_delivery(rd_kafka_t *client, const rd_kafka_message_t *message, void *opaque)
 {
-	struct kafka_producer *producer = opaque;
+	struct kafka_producer *producer = ((struct kafka_owner *)opaque)->context;
 	uint32_t slot = (uint32_t)((uintptr_t)message->_private >> 32);
 	(void)client;
 	if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR && message->err != RD_KAFKA_RESP_ERR__PURGE_QUEUE &&
@@ -175,15 +125,61 @@ wake_waiting(struct kafka_producer *producer)
 struct patience {
 	int64_t since; /* the last report, or the last time that nothing waited */
 	int64_t asked, said;
+	int lost; /* how often in turn batches were under way of which the client had no record */
 };
 
-/* A topic that was deleted is noticed by asking; the client itself asks only each discovery_interval. */
+static int
+is_missing(const struct rd_kafka_metadata *metadata, const char *topic)
+{
+	for (int i = 0; i < metadata->topic_cnt; i++)
+		if (strcmp(metadata->topics[i].topic, topic) == 0)
+			return metadata->topics[i].err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+	return 0;
+}
+
+/* A topic that was deleted is noticed by asking: the client asks only each discovery_interval, and never tells of records that were on
+ * their way when it heard (2.0.2). A broker that has just come back may not know a topic yet, so it is asked twice. */
 static void
 ask_about_topics(struct kafka_producer *producer)
 {
 	const struct rd_kafka_metadata *metadata;
-	if (rd_kafka_metadata(producer->client, 0, NULL, &metadata, POLL) == RD_KAFKA_RESP_ERR_NO_ERROR)
-		rd_kafka_metadata_destroy(metadata);
+	char why[KAFKA_ERROR_SIZE];
+	if (rd_kafka_metadata(producer->client, 0, NULL, &metadata, ASK_PATIENCE) != RD_KAFKA_RESP_ERR_NO_ERROR)
+		return;
+	pthread_mutex_lock(&producer->lock);
+	for (flow_writer *w = producer->writers; w != NULL; w = w->next) {
+		w->missing = w->outstanding != 0 && is_missing(metadata, w->topic_name) ? w->missing + 1 : 0;
+		if (w->missing != 2)
+			continue;
+		snprintf(why, sizeof(why), "topic '%s' is not there any more (was it deleted?)", w->topic_name);
+		fail_writer(producer, w, FLOW_E_NOT_FOUND, why);
+	}
+	pthread_mutex_unlock(&producer->lock);
+	wake_waiting(producer);
+	rd_kafka_metadata_destroy(metadata);
+}
+
+/* The client has no record, and no report has come: whatever is counted as under way would be waited for without end. Between two
+ * looks a writer may be about to hand its records over, so it is looked often. */
+static void
+find_lost(struct kafka_producer *producer, struct patience *p)
+{
+	char why[KAFKA_ERROR_SIZE];
+	uint32_t batches = 0;
+	pthread_mutex_lock(&producer->lock);
+	for (const flow_writer *w = producer->writers; w != NULL; w = w->next)
+		batches += w->outstanding;
+	p->lost = batches == 0 ? 0 : p->lost + 1;
+	for (flow_writer *w = producer->writers; w != NULL && p->lost == LOOKS; w = w->next) {
+		if (w->outstanding == 0)
+			continue;
+		snprintf(why, sizeof(why), "topic '%s': %u batches have no report, and the client has no record of them",
+				 w->topic_name, w->outstanding);
+		fail_writer(producer, w, FLOW_E_FAILED, why);
+	}
+	pthread_mutex_unlock(&producer->lock);
+	if (p->lost == LOOKS)
+		wake_waiting(producer);
 }
 
 /* Brokers that are away for long are not an error, but people want to hear of it. */
@@ -192,11 +188,17 @@ note_waiting(struct kafka_producer *producer, int served, struct patience *p)
 {
 	int64_t now = producer->host->monotonic();
 	int waiting = rd_kafka_outq_len(producer->client);
-	if (served > 0 || waiting == 0) {
+	if (served > 0 || waiting == 0)
 		p->since = p->asked = p->said = now;
+	if (served > 0 || waiting != 0)
+		p->lost = 0;
+	if (served > 0 || atomic_load(&producer->closing))
+		return;
+	if (waiting == 0) {
+		find_lost(producer, p);
 		return;
 	}
-	if (now - p->asked >= ASK_AFTER && !atomic_load(&producer->closing)) {
+	if (now - p->asked >= ASK_AFTER) {
 		p->asked = now;
 		ask_about_topics(producer);
 	}
@@ -215,8 +217,8 @@ take_reports(void *context)
 	int64_t now = producer->host->monotonic();
 	struct patience patience = { .since = now, .asked = now, .said = now };
 	reporting = producer;
-	while (!atomic_load(&producer->closing) || rd_kafka_outq_len(producer->client) > 0) {
-		int served = rd_kafka_poll(producer->client, atomic_load(&producer->closing) ? 1 : POLL);
+	while (!atomic_load(&producer->closing)) {
+		int served = rd_kafka_poll(producer->client, POLL);
 		count_run(producer);
 		if (served > 0 && atomic_load(&producer->waiting))
 			wake_waiting(producer);
@@ -292,38 +294,62 @@ kafka_producer_connect(struct kafka_producer *producer, flow_error *error)
 		return status;
 	}
 	rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
+	struct kafka_owner *owner = flow_new(producer->host, sizeof(*owner));
+	if (owner == NULL) {
+		rd_kafka_conf_destroy(conf);
+		return kafka_no_memory(producer->host, error);
+	}
 	rd_kafka_t *client;
-	status = kafka_client_open(&producer->owner, RD_KAFKA_PRODUCER, conf, &client, error);
-	if (status != FLOW_OK)
+	kafka_owner_open(owner, producer->system, producer->system->name);
+	owner->context = producer;
+	status = kafka_client_open(owner, RD_KAFKA_PRODUCER, conf, &client, error);
+	if (status != FLOW_OK) {
+		kafka_owner_close(owner);
+		producer->host->release(owner);
 		return status;
+	}
 	pthread_mutex_lock(&producer->lock);
 	producer->client = client;
+	producer->owner = owner;
 	producer->generation++;
 	pthread_mutex_unlock(&producer->lock);
 	atomic_store(&producer->closing, 0);
 	if (pthread_create(&producer->thread, NULL, take_reports, producer) == 0)
 		return FLOW_OK;
 	producer->client = NULL;
-	rd_kafka_destroy(client);
+	kafka_client_leave(owner, client);
 	return flow_fail(producer->host, error, FLOW_E_MEMORY, "no thread for delivery reports");
 }
 
-void
+static uint32_t
+batches_under_way(const struct kafka_producer *producer)
+{
+	uint32_t count = 0;
+	for (const flow_writer *w = producer->writers; w != NULL; w = w->next)
+		count += w->outstanding;
+	return count;
+}
+
+int
 kafka_producer_purge(struct kafka_producer *producer)
 {
 	if (producer->client == NULL)
-		return;
+		return 1;
+	const int64_t end = producer->host->monotonic() + PURGE_PATIENCE;
 	rd_kafka_purge(producer->client, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
 	pthread_mutex_lock(&producer->lock);
-	for (flow_writer *w = producer->writers; w != NULL;) {
-		if (w->outstanding != 0) {
-			pthread_cond_wait(&producer->changed, &producer->lock);
-			w = producer->writers;
-		} else {
-			w = w->next;
-		}
+	uint32_t left = batches_under_way(producer);
+	while (left != 0 && producer->host->monotonic() < end) {
+		kafka_producer_wait(producer);
+		left = batches_under_way(producer);
 	}
 	pthread_mutex_unlock(&producer->lock);
+	if (left == 0)
+		return 1;
+	flow_say(producer->host, FLOW_LOG_WARN, producer->system->name,
+			 "the client does not say what became of %d records; it is ended without that",
+			 rd_kafka_outq_len(producer->client));
+	return 0;
 }
 
 void
@@ -331,7 +357,7 @@ kafka_producer_disconnect(struct kafka_producer *producer)
 {
 	if (producer->client == NULL)
 		return;
-	kafka_producer_purge(producer);
+	int told = kafka_producer_purge(producer);
 	for (flow_writer *w = producer->writers; w != NULL; w = w->next) {
 		if (w->topic != NULL)
 			rd_kafka_topic_destroy(w->topic);
@@ -339,8 +365,22 @@ kafka_producer_disconnect(struct kafka_producer *producer)
 	}
 	atomic_store(&producer->closing, 1);
 	pthread_join(producer->thread, NULL);
-	rd_kafka_destroy(producer->client);
+	int ended = kafka_client_leave(producer->owner, producer->client);
 	producer->client = NULL;
+	producer->owner = NULL;
+	if (!told)
+		kafka_slots_settle(producer, ended);
+}
+
+void
+kafka_producer_wait(struct kafka_producer *producer)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += PATIENCE;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_cond_timedwait(&producer->changed, &producer->lock, &until);
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------------- */
@@ -363,7 +403,6 @@ destroy(struct kafka_producer *producer)
 	kafka_producer_disconnect(producer);
 	for (uint32_t i = 0; i < producer->chunk_count; i++)
 		host->release(producer->chunks[i]);
-	kafka_owner_close(&producer->owner);
 	pthread_mutex_destroy(&producer->lock);
 	pthread_cond_destroy(&producer->changed);
 	host->release(producer->output);
@@ -387,7 +426,6 @@ create(flow_system *system, const flow_stream_request *request, int transactiona
 	producer->properties = flow_option_get(request->options, "producer");
 	pthread_mutex_init(&producer->lock, NULL);
 	pthread_cond_init(&producer->changed, NULL);
-	kafka_owner_open(&producer->owner, system, system->name);
 	struct kafka_transaction *t = &producer->transaction;
 	if (!transactional) {
 		producer->output = kafka_copy(host, request->id);

@@ -137,8 +137,8 @@ fatal_error(const struct kafka_producer *producer, char *text, size_t size)
 	return producer->client == NULL ? RD_KAFKA_RESP_ERR_NO_ERROR : rd_kafka_fatal_error(producer->client, text, size);
 }
 
-static int
-is_overdue(const struct kafka_producer *producer)
+int
+kafka_transaction_is_overdue(const struct kafka_producer *producer)
 {
 	const struct kafka_transaction *t = &producer->transaction;
 	return t->open && producer->host->monotonic() - t->began >= producer->system->transaction_timeout;
@@ -150,7 +150,8 @@ was_taken_over(struct kafka_producer *producer, int *newer, flow_error *error)
 {
 	char text[KAFKA_ERROR_SIZE];
 	rd_kafka_resp_err_t code = fatal_error(producer, text, sizeof(text));
-	*newer = kafka_status(code) == FLOW_E_FENCED && (!producer->transaction.claimed || !is_overdue(producer));
+	*newer = kafka_status(code) == FLOW_E_FENCED &&
+			 (!producer->transaction.claimed || !kafka_transaction_is_overdue(producer));
 	if (code == RD_KAFKA_RESP_ERR_NO_ERROR || *newer || !producer->transaction.claimed)
 		return FLOW_OK;
 	return find_newer(producer, newer, error);
@@ -169,14 +170,14 @@ kafka_transaction_lost(struct kafka_producer *producer, flow_error *error)
 	pthread_mutex_lock(&producer->lock);
 	if (newer)
 		snprintf(why, sizeof(why), "another process with the same job and instance has taken over; this one ends");
-	else if (is_overdue(producer))
+	else if (kafka_transaction_is_overdue(producer))
 		snprintf(why, sizeof(why),
 				 "the transaction was open for %lld s, and brokers end it after %lld s (transaction_timeout)",
 				 (long long)(host->monotonic() - t->began) / 1000000,
 				 (long long)producer->system->transaction_timeout / 1000000);
 	else
 		snprintf(why, sizeof(why), "%s", fatal ? text : "the transaction cannot be committed any more");
-	if (newer || (t->lost == FLOW_E_CONFLICT && is_overdue(producer)))
+	if (newer || (t->lost == FLOW_E_CONFLICT && kafka_transaction_is_overdue(producer)))
 		t->lost = FLOW_OK; /* this says more than what was noted before */
 	kafka_transaction_spoil(producer, newer ? FLOW_E_FENCED : FLOW_E_CONFLICT, why);
 	status = t->lost;

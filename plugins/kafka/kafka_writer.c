@@ -4,7 +4,6 @@
 #include "kafka_output.h"
 
 #define ROWS FLOW_BATCH_ROWS /* of one call of produce_batch */
-#define PATIENCE 100000000   /* nanoseconds of one wait: then it is looked whether the job is to end */
 #define KEY_SHOWN 64
 
 static const char nothing[1];
@@ -161,8 +160,8 @@ kafka_writer_close(flow_writer *writer)
 	pthread_mutex_lock(&producer->lock);
 	int busy = writer->outstanding != 0;
 	pthread_mutex_unlock(&producer->lock);
-	if (busy) /* something has failed: nobody asks for what is under way any more */
-		kafka_producer_purge(producer);
+	if (busy && !kafka_producer_purge(producer)) /* something has failed: nobody asks for what is under way any more */
+		kafka_producer_disconnect(producer);
 	pthread_mutex_lock(&producer->lock);
 	flow_writer **at = &producer->writers;
 	while (*at != writer)
@@ -261,6 +260,8 @@ struct sending {
 	const flow_batch *batch;
 	uint32_t slot;
 	uint32_t done; /* rows that need no report: refused, or not sent */
+	uint32_t
+		beyond; /* rows that will be reported, though they are not accepted: something is wrong with one before them */
 	int64_t now;
 	flow_error *error;
 };
@@ -404,6 +405,16 @@ fill_messages(const struct sending *s, uint32_t first)
 	return count;
 }
 
+/* How many were taken behind one that was not. */
+static uint32_t
+sent_from(const rd_kafka_message_t *messages, uint32_t at, uint32_t count)
+{
+	uint32_t taken = 0;
+	for (; at < count; at++)
+		taken += messages[at].err == RD_KAFKA_RESP_ERR_NO_ERROR;
+	return taken;
+}
+
 /* Rows without times and headers, many at once. What follows one that found no room is not sent either. */
 static flow_status
 send_many(struct sending *s, uint32_t first, uint32_t *accepted)
@@ -425,8 +436,10 @@ send_many(struct sending *s, uint32_t first, uint32_t *accepted)
 			at += status == FLOW_OK;
 		}
 		*accepted += sent == (int)count ? count : at;
-		if (status != FLOW_OK)
+		if (status != FLOW_OK) {
+			s->beyond = sent_from(writer->messages, at, count);
 			break;
+		}
 	}
 	return status;
 }
@@ -443,8 +456,9 @@ make_topic(flow_writer *writer, flow_error *error)
 	struct kafka_producer *producer = writer->producer;
 	if (writer->topic != NULL && writer->generation == producer->generation)
 		return FLOW_OK;
-	writer->topic =
-		rd_kafka_topic_new(producer->client, writer->topic_name, rd_kafka_topic_conf_dup(writer->topic_conf));
+	rd_kafka_topic_conf_t *conf = rd_kafka_topic_conf_dup(writer->topic_conf);
+	rd_kafka_topic_conf_set_opaque(conf, producer->owner);
+	writer->topic = rd_kafka_topic_new(producer->client, writer->topic_name, conf);
 	writer->generation = producer->generation;
 	return writer->topic != NULL
 			   ? FLOW_OK
@@ -500,45 +514,35 @@ kafka_writer_write(flow_writer *writer, const flow_batch *batch, uint32_t first,
 		if (rd_kafka_outq_len(producer->client) == 0)
 			writer->waker->wake(writer->waker->wake_context);
 	}
-	kafka_slot_done(producer, s.slot, records - *accepted + s.done + 1);
+	kafka_slot_done(producer, s.slot, records - *accepted - s.beyond + s.done + 1);
 	return status;
 }
 
 /* --- waiting for reports ------------------------------------------------------------------------------------------------ */
 
-static void
-wait_a_little(struct kafka_producer *producer)
-{
-	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += PATIENCE;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	pthread_cond_timedwait(&producer->changed, &producer->lock, &until);
-}
-
-/* Until every record of this writer has its report. */
+/* Until every record of this writer has its report; there is no use in waiting for more when one says that nothing can be written, or
+ * when brokers have ended the transaction. Without a transaction brokers that are away are waited for. */
 static flow_status
 await_reports(flow_writer *writer, flow_error *error)
 {
 	struct kafka_producer *producer = writer->producer;
 	const flow_host *host = writer->host;
 	int cancelled = 0;
-	flow_status lost = FLOW_OK;
 	pthread_mutex_lock(&producer->lock);
-	while (writer->outstanding != 0 && !cancelled && (lost = producer->transaction.lost) == FLOW_OK) {
-		wait_a_little(producer);
+	while (writer->outstanding != 0 && !cancelled && writer->failed == FLOW_OK &&
+		   producer->transaction.lost == FLOW_OK && !kafka_transaction_is_overdue(producer)) {
+		kafka_producer_wait(producer);
 		cancelled = host->cancelled();
 	}
 	flow_status status = writer->failed;
-	if (lost == FLOW_OK)
-		lost = producer->transaction.lost;
+	int lost =
+		producer->transaction.lost != FLOW_OK || (writer->outstanding != 0 && kafka_transaction_is_overdue(producer));
 	if (status != FLOW_OK)
 		flow_fail(host, error, status, "%s", writer->why);
 	pthread_mutex_unlock(&producer->lock);
 	if (status != FLOW_OK)
 		return status;
-	if (lost != FLOW_OK)
+	if (lost)
 		return kafka_transaction_lost(producer, error);
 	return cancelled ? flow_fail(host, error, FLOW_E_CANCELLED, "topic '%s': ended before all records were written",
 								 writer->topic_name)
