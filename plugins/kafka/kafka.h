@@ -66,7 +66,8 @@ struct flow_system {
 	char *name;                     /* as configured: "clicks"; component of log lines */
 	rd_kafka_conf_t *consumer_conf; /* templates with brokers, security and properties */
 	rd_kafka_conf_t *producer_conf;
-	char *token_file; /* NULL: no tokens */
+	int tokens;       /* OAuth */
+	char *token_file; /* NULL: they do not come from a file */
 	char *token_principal;
 	int64_t token_lifetime;         /* microseconds */
 	int request_timeout;            /* milliseconds: patience with questions to brokers */
@@ -112,7 +113,7 @@ flow_status kafka_property_set_number(const flow_host *host, rd_kafka_conf_t *co
 flow_status kafka_security_apply(const flow_host *host, const flow_options *options, rd_kafka_conf_t *conf,
 								 flow_error *error);
 
-/* Tokens of OAuth: read from a file by a thread of librdkafka, for each handle. */
+/* Tokens of OAuth: read from a file, asked for or made by a thread of librdkafka, for each handle. */
 flow_status kafka_token_open(flow_system *system, const flow_options *options, flow_error *error);
 void kafka_token_configure(const flow_system *system, rd_kafka_conf_t *conf);
 void kafka_token_start(const flow_system *system, rd_kafka_t *client);

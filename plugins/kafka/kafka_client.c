@@ -113,8 +113,10 @@ kafka_scram_advice(const char *text)
 {
 	return rd_kafka_version() < 0x02060100 && strstr(text, "SCRAM") != NULL
 			   ? ". (SCRAM with brokers of 3.8.1 and later needs librdkafka 2.6.1: earlier ones repeat their nonce, "
-				 "which those "
-				 "brokers refuse. \"plain\" with TLS and \"oauthbearer\" work with all.)"
+				 "which "
+				 "those brokers refuse. A newer library can take its place: docs/guide/kafka-security.md. \"plain\" "
+				 "with TLS "
+				 "and \"oauthbearer\" work with all.)"
 			   : "";
 }
 

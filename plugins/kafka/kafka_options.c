@@ -9,7 +9,7 @@
 static const char *const mechanisms[] = { "plain\tname and password, in the clear unless tls is on",
 										  "scram_sha_256\tname and password, never sent",
 										  "scram_sha_512\tname and password, never sent",
-										  "oauthbearer\ta token from a file",
+										  "oauthbearer\ta token (OAuth)",
 										  "gssapi\tKerberos",
 										  NULL };
 OPTION(security_tls, .type = FLOW_OPTION_BOOL, .name = "tls", .default_text = "false",
@@ -37,27 +37,35 @@ OPTION(security_principal, .type = FLOW_OPTION_STRING, .name = "principal", .con
 	   .doc = "Kerberos: flowd's principal. OAuth: the name that the token is for.");
 OPTION(security_keytab, .type = FLOW_OPTION_PATH, .name = "keytab", .condition = "mechanism=gssapi",
 	   .doc = "Kerberos: file with the principal's keys. Absent: the tickets of the user.");
+static const char *const tokens[] = { "file\tread from token_file, which something else keeps fresh",
+									  "oidc\tasked for at token_url, with oauth_client and oauth_secret",
+									  "unsecured\tmade here and signed by nobody: for tests, with brokers that take it",
+									  NULL };
+OPTION(security_token, .type = FLOW_OPTION_ENUM, .name = "token", .choices = tokens, .default_text = "file",
+	   .condition = "mechanism=oauthbearer", .doc = "OAuth: where the token comes from.");
 OPTION(security_token_file, .type = FLOW_OPTION_PATH, .name = "token_file", .flags = FLOW_OPTION_REQUIRED,
-	   .condition = "mechanism=oauthbearer",
-	   .doc = "OAuth: file with the token, read again whenever one is needed; something else keeps it fresh.");
+	   .condition = "token=file", .doc = "OAuth: file with the token, read again whenever one is needed.");
 OPTION(security_token_lifetime, .type = FLOW_OPTION_DURATION, .name = "token_lifetime", .default_text = "5m",
-	   .minimum = "10s", .condition = "mechanism=oauthbearer",
-	   .doc = "OAuth: the file is read again before so much time has passed.");
-static const flow_option *const security_list[] = { &security_tls,
-													&security_ca,
-													&security_certificate,
-													&security_key,
-													&security_key_password,
-													&security_verify_host,
-													&security_mechanism,
-													&security_username,
-													&security_password,
-													&security_service,
-													&security_principal,
-													&security_keytab,
-													&security_token_file,
-													&security_token_lifetime,
-													NULL };
+	   .minimum = "10s", .condition = "token=file|unsecured",
+	   .doc = "OAuth: the file is read again, or another token is made, before so much time has passed.");
+OPTION(security_token_url, .type = FLOW_OPTION_STRING, .name = "token_url", .flags = FLOW_OPTION_REQUIRED,
+	   .condition = "token=oidc", .example = "\"https://login.example.org/oauth2/token\"",
+	   .doc = "OAuth: where tokens are asked for (OpenID Connect, client credentials). Debian 12's librdkafka cannot "
+			  "do it; a "
+			  "newer one can.");
+OPTION(security_oauth_client, .type = FLOW_OPTION_STRING, .name = "oauth_client", .flags = FLOW_OPTION_REQUIRED,
+	   .condition = "token=oidc", .doc = "OAuth: identifier of the client that asks.");
+OPTION(security_oauth_secret, .type = FLOW_OPTION_SECRET, .name = "oauth_secret", .flags = FLOW_OPTION_REQUIRED,
+	   .condition = "token=oidc", .doc = "OAuth: secret of the client that asks.");
+OPTION(security_oauth_scope, .type = FLOW_OPTION_STRING, .name = "oauth_scope", .condition = "token=oidc",
+	   .doc = "OAuth: what the token is asked for.");
+static const flow_option *const security_list[] = {
+	&security_tls,          &security_ca,           &security_certificate,    &security_key,
+	&security_key_password, &security_verify_host,  &security_mechanism,      &security_username,
+	&security_password,     &security_service,      &security_principal,      &security_keytab,
+	&security_token,        &security_token_file,   &security_token_lifetime, &security_token_url,
+	&security_oauth_client, &security_oauth_secret, &security_oauth_scope,    NULL
+};
 
 /* --- the system ----------------------------------------------------------------------------------------------------- */
 

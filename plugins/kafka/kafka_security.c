@@ -18,6 +18,10 @@ static const struct {
 	{ "security.password", "sasl.password" },
 	{ "security.service", "sasl.kerberos.service.name" },
 	{ "security.keytab", "sasl.kerberos.keytab" },
+	{ "security.token_url", "sasl.oauthbearer.token.endpoint.url" },
+	{ "security.oauth_client", "sasl.oauthbearer.client.id" },
+	{ "security.oauth_secret", "sasl.oauthbearer.client.secret" },
+	{ "security.oauth_scope", "sasl.oauthbearer.scope" },
 };
 
 static const struct {
@@ -40,6 +44,38 @@ mechanism_of(flow_slice option)
 	return NULL;
 }
 
+/* Where tokens come from; those of a file are handed over by kafka_token_configure. */
+static flow_status
+apply_token(const flow_host *host, const flow_options *options, rd_kafka_conf_t *conf, flow_error *error)
+{
+	flow_slice token = flow_option_text(options, "security.token");
+	char text[KAFKA_ERROR_SIZE];
+	size_t size = sizeof(text);
+	if (flow_slice_is(token, "oidc")) {
+		if (rd_kafka_conf_get(conf, "builtin.features", text, &size) == RD_KAFKA_CONF_OK &&
+			strstr(text, "oidc") == NULL) {
+			host->errors->option(error, "security.token");
+			return flow_fail(
+				host, error, FLOW_E_UNSUPPORTED,
+				"librdkafka %s was built without OpenID Connect; use a newer one (see the page about security "
+				"of kafka), or token = \"file\"",
+				rd_kafka_version_str());
+		}
+		return kafka_property_set(host, conf, "sasl.oauthbearer.method", "oidc", error);
+	}
+	if (!flow_slice_is(token, "unsecured"))
+		return FLOW_OK;
+	flow_slice principal = flow_option_text(options, "security.principal");
+	if (principal.data != NULL && strpbrk(principal.data, " \"") != NULL) {
+		host->errors->option(error, "security.principal");
+		return flow_fail(host, error, FLOW_E_CONFIG, "the name in a token that is made here has no spaces and quotes");
+	}
+	snprintf(text, sizeof(text), "principal=%s lifeSeconds=%lld", principal.data == NULL ? "flowd" : principal.data,
+			 (long long)flow_option_int(options, "security.token_lifetime", 0) / 1000000);
+	flow_status status = kafka_property_set(host, conf, "enable.sasl.oauthbearer.unsecure.jwt", "true", error);
+	return status == FLOW_OK ? kafka_property_set(host, conf, "sasl.oauthbearer.config", text, error) : status;
+}
+
 flow_status
 kafka_security_apply(const flow_host *host, const flow_options *options, rd_kafka_conf_t *conf, flow_error *error)
 {
@@ -52,6 +88,8 @@ kafka_security_apply(const flow_host *host, const flow_options *options, rd_kafk
 	flow_slice principal = flow_option_text(options, "security.principal");
 	if (status == FLOW_OK && mechanism != NULL && strcmp(mechanism, "GSSAPI") == 0 && principal.data != NULL)
 		status = kafka_property_set(host, conf, "sasl.kerberos.principal", principal.data, error);
+	if (status == FLOW_OK)
+		status = apply_token(host, options, conf, error);
 	if (status == FLOW_OK && tls)
 		status = kafka_property_set(host, conf, "ssl.endpoint.identification.algorithm",
 									flow_option_bool(options, "security.verify_host", 1) ? "https" : "none", error);
@@ -63,7 +101,7 @@ kafka_security_apply(const flow_host *host, const flow_options *options, rd_kafk
 	return status;
 }
 
-/* --- OAuth: tokens from a file --------------------------------------------------------------------------------------- */
+/* --- OAuth: tokens --------------------------------------------------------------------------------------- */
 
 #define TOKEN_MAX 65536
 
@@ -71,6 +109,7 @@ flow_status
 kafka_token_open(flow_system *system, const flow_options *options, flow_error *error)
 {
 	flow_slice path = flow_option_text(options, "security.token_file");
+	system->tokens = flow_option_text(options, "security.token").data != NULL;
 	if (path.data == NULL)
 		return FLOW_OK;
 	flow_slice principal = flow_option_text(options, "security.principal");
@@ -119,15 +158,15 @@ on_token_wanted(rd_kafka_t *client, const char *config, void *opaque)
 void
 kafka_token_configure(const flow_system *system, rd_kafka_conf_t *conf)
 {
-	if (system->token_file == NULL)
-		return;
-	rd_kafka_conf_set_oauthbearer_token_refresh_cb(conf, on_token_wanted);
-	rd_kafka_conf_enable_sasl_queue(conf, 1);
+	if (system->token_file != NULL)
+		rd_kafka_conf_set_oauthbearer_token_refresh_cb(conf, on_token_wanted);
+	if (system->tokens)
+		rd_kafka_conf_enable_sasl_queue(conf, 1);
 }
 
 void
 kafka_token_start(const flow_system *system, rd_kafka_t *client)
 {
-	if (system->token_file != NULL)
+	if (system->tokens)
 		rd_kafka_error_destroy(rd_kafka_sasl_background_callbacks_enable(client));
 }

@@ -130,6 +130,8 @@ kafka_open(const flow_host *host, const flow_options *options, flow_system **res
 		status = fill_consumer(system, options, error);
 	if (status == FLOW_OK)
 		status = fill_producer(system, options, error);
+	if (status == FLOW_OK)
+		flow_say(host, FLOW_LOG_DEBUG, system->name, "librdkafka %s", rd_kafka_version_str());
 	if (status != FLOW_OK)
 		kafka_close(system);
 	else

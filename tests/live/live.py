@@ -2,7 +2,9 @@
 import json
 import os
 import pathlib
+import shutil
 import sys
+import tempfile
 
 SOURCE = pathlib.Path(os.environ.get("FLOWD_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(SOURCE / "tests" / "e2e"))
@@ -15,6 +17,19 @@ from flowd_driver import until  # noqa: E402,F401
 SOAK = bool(os.environ.get("FLOWD_SOAK"))
 
 
+def newer_client(folder):
+    """The environment with which flowd uses the librdkafka that scripts/setup brings with a module of Python's; None: it is not there."""
+    found = sorted((SOURCE / "build" / "python" / "confluent_kafka.libs").glob("librdkafka*.so*"))
+    if not found:
+        return None
+    folder = pathlib.Path(folder) / "newer"
+    folder.mkdir(exist_ok=True)
+    link = folder / "librdkafka.so.1"
+    if not link.is_symlink():
+        link.symlink_to(found[0])
+    return {"LD_LIBRARY_PATH": str(folder)}
+
+
 class Test(e2e.Test):
     """self.kafka is the broker, self.topic("name") a name that is nobody else's."""
 
@@ -22,6 +37,14 @@ class Test(e2e.Test):
         super().setUp()
         self.kafka = kafka.Kafka()
         self.topics = {}
+
+    def cluster(self, *options):
+        """A cluster of this test's own, in place of the shared one; it ends with the test."""
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="flowd-kafka-"))
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        self.addCleanup(kafka.service, "kill", folder)
+        self.kafka = kafka.Kafka.started(folder, "--heap", "256m", *options)
+        return self.kafka
 
     def topic(self, name):
         return self.topics.setdefault(name, kafka.unique(name))
