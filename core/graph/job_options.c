@@ -213,8 +213,17 @@ OPTION(
 		"What the job promises for its records. A job can have one output whose system commits by transaction; declare "
 		"the others at_least_once.");
 
+OPTION(
+	output_partition, .type = FLOW_OPTION_EXPRESSION, .name = "partition", .example = "\"user_id % 4\"",
+	.doc =
+		"The partition that each record is written to: a whole number, of which 0 is the first. A record for which it "
+		"is "
+		"null, negative or beyond the last one is a record error. Only with systems that let the job choose (kafka); "
+		"without it the system chooses.");
+
 static const flow_option *const output_list[] = {
-	&stream_system, &stream_serde, &stream_physical_name, &output_delivery, &stream_record_errors, NULL,
+	&stream_system,        &stream_serde, &stream_physical_name, &output_delivery, &output_partition,
+	&stream_record_errors, NULL,
 };
 SET(output_options, "output", "What every output has besides its system's own options.", output_list);
 

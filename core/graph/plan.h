@@ -78,17 +78,19 @@ typedef struct plan_stream {
 	const flow_schema *key_schema; /* NULL: none */
 	uint32_t byte_stream;          /* raw pieces, the value serde frames them */
 	uint32_t bounded;
-	uint32_t broadcast;           /* input: every task reads all of it */
-	uint32_t bootstrap;           /* read to its end before inputs that are not */
-	int32_t priority;             /* higher first; -1: none set */
-	uint32_t start;               /* FLOW_START_* */
-	uint32_t reset;               /* ignore positions of the checkpoint */
-	uint32_t record_errors;       /* RECORD_ERRORS_* */
-	uint32_t delivery;            /* output: FLOW_DELIVERY_* that the plan gives it */
-	uint32_t volatile_reader;     /* input: feeds a table that does not survive: read from the start at each run */
-	uint32_t task_count;          /* tasks that read or write it */
-	uint32_t delete_committed;    /* input: tell the system which records are behind a checkpoint */
-	uint32_t self_assigned;       /* input: a consumer group gives its partitions and keeps its positions */
+	uint32_t broadcast;         /* input: every task reads all of it */
+	uint32_t bootstrap;         /* read to its end before inputs that are not */
+	int32_t priority;           /* higher first; -1: none set */
+	uint32_t start;             /* FLOW_START_* */
+	uint32_t reset;             /* ignore positions of the checkpoint */
+	uint32_t record_errors;     /* RECORD_ERRORS_* */
+	uint32_t delivery;          /* output: FLOW_DELIVERY_* that the plan gives it */
+	uint32_t volatile_reader;   /* input: feeds a table that does not survive: read from the start at each run */
+	uint32_t task_count;        /* tasks that read or write it */
+	uint32_t delete_committed;  /* input: tell the system which records are behind a checkpoint */
+	uint32_t self_assigned;     /* input: a consumer group gives its partitions and keeps its positions */
+	flow_expression *partition; /* output: that of each record, a whole number; NULL: the system chooses */
+	const setting *partition_setting;
 	uint32_t committed_by_output; /* self-assigned: the one-phase output's transaction takes its positions */
 	const uint32_t *fields;       /* input: projection for the decoder; NULL: all */
 	uint64_t field_count;

@@ -245,6 +245,8 @@ stream_json(struct printing *w, const plan_stream *stream)
 	if (stream->transformer.component != NULL)
 		put_transformer(w, object, &stream->transformer);
 	put_text(w, object, "record_errors", record_errors_name(stream->record_errors));
+	if (stream->partition != NULL)
+		put_text(w, object, "partition", stream->partition_setting->text);
 	if (input)
 		put_input(w, object, stream);
 	else

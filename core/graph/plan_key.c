@@ -13,8 +13,8 @@ release_expression(void *owner)
 	expressions_service.release(owner);
 }
 
-static flow_expression *
-compile(planner *p, const char *text, const flow_schema *schema, const setting *place)
+flow_expression *
+plan_compile(planner *p, const char *text, const flow_schema *schema, const setting *place)
 {
 	flow_expression *expression = NULL;
 	flow_error error = { 0 };
@@ -112,12 +112,12 @@ static const flow_schema *
 compile_keys(planner *p, const setting *s, const flow_schema *input, flow_expression **keys)
 {
 	if (s->kind == SETTING_STRING) {
-		keys[0] = compile(p, s->text, input, s);
+		keys[0] = plan_compile(p, s->text, input, s);
 		return keys[0] == NULL ? NULL : part_schema(p, keys[0], s);
 	}
 	int good = 1;
 	for (size_t i = 0; i < s->child_count; i++) {
-		keys[i] = compile(p, s->children[i]->text, input, s->children[i]);
+		keys[i] = plan_compile(p, s->children[i]->text, input, s->children[i]);
 		good &= keys[i] != NULL;
 	}
 	if (!good)
@@ -396,7 +396,7 @@ plan_bind_event_time(planner *p, plan_step *step, plan_cursor *inputs, uint32_t 
 	const setting *written = text == NULL || step->group == NULL ? NULL : place_of_text(step->group, text);
 	if (written != NULL)
 		place = written;
-	flow_expression *time = text == NULL ? NULL : compile(p, text, at->schema, place);
+	flow_expression *time = text == NULL ? NULL : plan_compile(p, text, at->schema, place);
 	if (time == NULL || !check_time_type(p, time, text, place))
 		return 0;
 	uint32_t key = first_key_by(p, step, at);

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/schema.h"
+#include "expr/expression.h"
 #include "graph/planner.h"
 
 /* Is the type known for each value only, or that of a field? */
@@ -75,6 +76,31 @@ sink_node(planner *p, uint32_t index, uint32_t kind)
 	return number;
 }
 
+/* The expression that chooses partitions, where there is one. */
+static int
+settle_partition(planner *p, plan_stream *stream, const flow_schema *schema)
+{
+	const setting *place = stream->partition_setting;
+	if (place == NULL || stream->partition != NULL)
+		return 1;
+	if (!stream->description.takes_targets) {
+		const plan_system *system = &p->plan->systems[stream->system];
+		problem_at(p->problems, place, "outputs of the system '%s' (%s) have no partitions that a job can choose",
+				   system->name, system->component->id);
+		return 0;
+	}
+	flow_expression *partition = plan_compile(p, place->text, schema, place);
+	if (partition == NULL)
+		return 0;
+	const flow_schema *type = expressions_service.type(partition);
+	if (type->kind != FLOW_KIND_INT64 && type->kind != FLOW_KIND_UINT64) {
+		problem_at(p->problems, place, "a partition is a whole number, and this is %s", planner_schema_text(p, type));
+		return 0;
+	}
+	stream->partition = partition;
+	return 1;
+}
+
 static int
 settle_output(planner *p, plan_stream *stream, const flow_schema *schema, const flow_schema *key_schema,
 			  const setting *place)
@@ -83,7 +109,7 @@ settle_output(planner *p, plan_stream *stream, const flow_schema *schema, const 
 			   check_side(p, stream, &stream->value, schema, "records", place);
 	if (key_schema != NULL)
 		good &= check_side(p, stream, &stream->key, key_schema, "keys", place);
-	if (!good)
+	if (!good || !settle_partition(p, stream, schema))
 		return 0;
 	stream->schema = schema;
 	stream->value.schema = schema;

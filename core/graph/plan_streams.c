@@ -131,6 +131,7 @@ read_properties(planner *p, plan_stream *stream, const setting *group, const flo
 		.checkpoint_interval =
 			p->plan->job_options == NULL ? 0 : flow_option_int(p->plan->job_options, "checkpoint_interval", 0),
 	};
+	stream->partition_setting = input || group == NULL ? NULL : setting_child(group, "partition");
 	if (input)
 		read_input_properties(p, stream, group, component);
 	else if (flow_slice_is(flow_option_text(options, "delivery"), "at_least_once"))

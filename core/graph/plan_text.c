@@ -95,6 +95,8 @@ print_streams(const plan *p, FILE *to)
 		int input = stream->direction == FLOW_DIRECTION_INPUT;
 		fprintf(to, "  %s %s: %s (%s)", input ? "in " : "out", stream->id, system->name, system->component->id);
 		print_serdes(stream, to);
+		if (stream->partition != NULL)
+			fprintf(to, ", partition %s", stream->partition_setting->text);
 		if (input)
 			print_input(stream, to);
 		else

@@ -169,6 +169,8 @@ void plan_tables_check(planner *p); /* what holds for tables once all is bound *
 void plan_bind(planner *p);           /* plan_bind.c: steps to nodes and links */
 void plan_report_waiting(planner *p); /* plan_tables.c: steps that wait for tables which nobody writes */
 int plan_bind_key(planner *p, plan_step *step, plan_cursor *at); /* plan_key.c */
+/* plan_key.c. It lives as long as the plan. NULL: it is wrong, which is a problem at `place`. */
+flow_expression *plan_compile(planner *p, const char *text, const flow_schema *schema, const setting *place);
 /* `inputs`: where the function's `count` inputs come from. */
 int plan_bind_event_time(planner *p, plan_step *step, plan_cursor *inputs, uint32_t count,
 						 const flow_function_plan *function);

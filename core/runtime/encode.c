@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "expr/expression.h"
 #include "runtime/sink.h"
 
 #define LEAST_ROOM ((uint64_t)4096)
@@ -89,7 +90,7 @@ needs_no_encoder(const plan_stream *stream)
 {
 	const flow_schema *value = stream->value.schema != NULL ? stream->value.schema : stream->schema;
 	const flow_schema *key = stream->key.schema != NULL ? stream->key.schema : stream->key_schema;
-	return !stream->byte_stream && is_bytes_as_they_are(&stream->value, value) &&
+	return !stream->byte_stream && stream->partition == NULL && is_bytes_as_they_are(&stream->value, value) &&
 		   (key == NULL || (stream->key.ops != NULL && is_bytes_as_they_are(&stream->key, key)));
 }
 
@@ -274,14 +275,56 @@ columns_of(const sink_self *self, const flow_batch *batch)
 		   (batch->ordinal != NULL ? FLOW_COLUMN_ORDINAL : 0);
 }
 
-static void
-add_rows(sink_self *self, const flow_batch *batch)
+/* Why this is no partition; NULL: it is one. */
+static const char *
+not_a_partition(const flow_value *value)
 {
+	if (flow_is_null(*value))
+		return "its partition is null";
+	if (value->type == FLOW_UINT64 ? value->as.uint64 > INT32_MAX : value->as.int64 > INT32_MAX)
+		return "its partition is greater than any";
+	return value->type == FLOW_INT64 && value->as.int64 < 0 ? "its partition is negative" : NULL;
+}
+
+/* The partition of each row into targets[row]. Rows without one go the way of record errors; the others are chosen[0 .. *count). */
+static flow_status
+choose_targets(sink_self *self, const flow_batch *batch, uint32_t *targets, uint32_t *chosen, uint32_t *count)
+{
+	flow_value *values = flow_builder_alloc(self->out, batch->row_count * sizeof(*values));
+	flow_slice *reasons = flow_builder_alloc(self->out, batch->row_count * sizeof(*reasons));
+	if (values == NULL || reasons == NULL)
+		return FLOW_E_MEMORY;
+	memset(self->statuses, 0, batch->row_count * sizeof(*self->statuses));
+	flow_status status = expressions_service.evaluate(self->stream->partition, batch, self->out, values, self->statuses,
+													  reasons, &self->n->task->error);
+	*count = 0;
+	for (uint32_t i = 0; status == FLOW_OK && i < batch->selected_count; i++) {
+		uint32_t row = flow_row(batch, i);
+		const char *why = self->statuses[row] < 0 ? NULL : not_a_partition(&values[row]);
+		if (self->statuses[row] < 0 || why != NULL) {
+			status = record_error_of_row(self->n, batch, row, why == NULL ? self->statuses[row] : FLOW_E_RANGE,
+										 why == NULL ? reasons[row] : flow_slice_of(why));
+			continue;
+		}
+		targets[row] = (uint32_t)values[row].as.uint64;
+		chosen[(*count)++] = row;
+	}
+	return status;
+}
+
+/* `targets`: NULL, or by row of the batch. */
+static uint32_t *
+add_rows(sink_self *self, const flow_batch *batch, const uint32_t *targets)
+{
+	uint32_t *placed =
+		targets == NULL ? NULL : flow_builder_alloc(self->out, (batch->selected_count + 1) * sizeof(*placed));
 	flow_builder *out = self->out;
 	for (FLOW_ROWS(batch, i)) {
 		if (self->statuses[i] < 0)
 			continue;
 		uint32_t from = flow_row(batch, i), to = flow_builder_add(out, self->cells[i]);
+		if (placed != NULL)
+			placed[to] = targets[from];
 		if (batch->timestamp != NULL)
 			out->timestamp[to] = batch->timestamp[from];
 		if (batch->headers != NULL)
@@ -289,13 +332,16 @@ add_rows(sink_self *self, const flow_batch *batch)
 		if (batch->ordinal != NULL)
 			out->ordinal[to] = batch->ordinal[from];
 	}
+	return placed;
 }
 
+/* `batch` has the rows of `whole` that are written. */
 static flow_status
-encode_rows(sink_self *self, const flow_batch *batch, flow_batch **raw)
+encode_rows(sink_self *self, const flow_batch *whole, const flow_batch *batch, const uint32_t *targets,
+			flow_batch **raw)
 {
 	memset(self->statuses, 0, batch->selected_count * sizeof(*self->statuses));
-	flow_status status = self->out->ops->keep(self->out, batch); /* headers */
+	flow_status status = self->out->ops->keep(self->out, whole); /* headers */
 	if (status == FLOW_OK && self->out->ops->add_columns(self->out, columns_of(self, batch)) != FLOW_OK)
 		status = FLOW_E_MEMORY;
 	flow_value *keys = NULL;
@@ -312,7 +358,9 @@ encode_rows(sink_self *self, const flow_batch *batch, flow_batch **raw)
 		status = report_failures(self, batch, "the record cannot be encoded");
 	if (status < 0)
 		return status;
-	add_rows(self, batch);
+	uint32_t *placed = add_rows(self, batch, targets);
+	if (targets != NULL && placed == NULL)
+		return FLOW_E_MEMORY;
 	for (uint32_t i = 0, to = 0; keys != NULL && i < batch->selected_count; i++)
 		if (self->statuses[i] >= 0)
 			self->out->key[to++] = keys[i];
@@ -321,7 +369,26 @@ encode_rows(sink_self *self, const flow_batch *batch, flow_batch **raw)
 		.flags = FLOW_BATCH_RAW, .input = batch->input, .partition = batch->partition, .place = batch->place
 	};
 	*raw = builder_finish(self->out, &head);
+	if (*raw != NULL)
+		(*raw)->target = placed;
 	return *raw == NULL ? FLOW_E_MEMORY : FLOW_OK;
+}
+
+/* Rows whose partition an expression chooses. */
+static flow_status
+encode_to_targets(sink_self *self, const flow_batch *batch, flow_batch **raw)
+{
+	uint32_t *targets = flow_builder_alloc(self->out, batch->row_count * sizeof(*targets));
+	uint32_t *chosen = flow_builder_alloc(self->out, batch->row_count * sizeof(*chosen)), count = 0;
+	if (targets == NULL || chosen == NULL)
+		return FLOW_E_MEMORY;
+	flow_status status = choose_targets(self, batch, targets, chosen, &count);
+	if (status < 0 || count == 0)
+		return status;
+	flow_batch part = *batch;
+	part.selection = chosen;
+	part.selected_count = count;
+	return encode_rows(self, batch, &part, targets, raw);
 }
 
 flow_status
@@ -333,5 +400,7 @@ encode_batch(sink_self *self, const flow_batch *batch, flow_batch **raw)
 		return status;
 	if (self->out->row_capacity == 0)
 		builder_clear(self->out);
-	return self->stream->byte_stream ? encode_piece(self, batch, raw) : encode_rows(self, batch, raw);
+	if (self->stream->partition != NULL)
+		return encode_to_targets(self, batch, raw);
+	return self->stream->byte_stream ? encode_piece(self, batch, raw) : encode_rows(self, batch, batch, NULL, raw);
 }

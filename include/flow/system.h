@@ -89,7 +89,7 @@ typedef struct flow_stream_description {
 	/* output, one-phase: 1: all such outputs of this system are in one transaction. The committer of the first of them commits, with the
 	 * handles of all, and is asked for the last marker; abort is called on each. */
 	uint32_t shares_transaction;
-	uint32_t reserved;
+	uint32_t takes_targets; /* output: 1: each record goes to the partition that flow_batch.target names, where there is one */
 } flow_stream_description;
 
 #define FLOW_DELIVERY_AT_LEAST_ONCE 1

@@ -112,6 +112,9 @@ typedef struct kafka_output_descriptor {
 /* "murmur2" (as Java's clients), "crc32", "fnv1a", "random", "round_robin". */
 #define kafka_output_with_partitioner(out, name)                                                                       \
 	FLOW_SAME(out, flow_put_text((out).output, "partitioner", name, FLOW_HERE))
+/* The partition of a record, in place of the partitioner: an expression, "user_id % 4". */
+#define kafka_output_with_partition(out, expression)                                                                   \
+	FLOW_SAME(out, flow_put_text((out).output, "partition", expression, FLOW_HERE))
 /* Makes the topic if it is not there, with so many partitions and copies, and settings: with_config(out, "cleanup.policy", "compact"). */
 #define kafka_output_with_create(out, truth) FLOW_SAME(out, flow_put_bool((out).output, "create", truth, FLOW_HERE))
 #define kafka_output_with_partitions(out, count)                                                                       \

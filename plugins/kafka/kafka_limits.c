@@ -148,6 +148,11 @@ flow_status
 kafka_limits_check(const struct kafka_limits *limits, const flow_batch *batch, uint32_t row, int64_t now,
 				   char reason[KAFKA_ERROR_SIZE])
 {
+	if (batch->target != NULL && batch->target[row] >= (uint32_t)limits->partitions) {
+		snprintf(reason, KAFKA_ERROR_SIZE, "its partition is %u, and the last one of the topic is %d",
+				 batch->target[row], limits->partitions - 1);
+		return FLOW_E_RANGE;
+	}
 	int64_t size = limits->message_bytes == INT64_MAX ? 0 : size_of(batch, row);
 	if (size > limits->message_bytes) {
 		snprintf(reason, KAFKA_ERROR_SIZE,

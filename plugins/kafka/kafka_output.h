@@ -83,6 +83,7 @@ struct kafka_limits {
 	int64_t before, after; /* milliseconds that a timestamp may be away from now; INT64_MAX: any */
 	int keyed;             /* compacted: each record needs a key */
 	int created;           /* 0: timestamps are the broker's own, and not looked at */
+	int32_t partitions;    /* where the job chooses them */
 };
 
 struct flow_writer {
@@ -96,6 +97,7 @@ struct flow_writer {
 	rd_kafka_topic_t *topic;
 	uint32_t generation; /* of the client that `topic` is of */
 	struct kafka_limits limits;
+	int64_t counted;              /* monotonic: when the topic's partitions were last counted */
 	rd_kafka_message_t *messages; /* room for produce_batch */
 	/* Under the producer's lock. */
 	uint64_t rows;        /* that were given to it */

@@ -14,7 +14,9 @@ static const char *const partitioners[] = {
 };
 OPTION(output_partitioner, .type = FLOW_OPTION_ENUM, .name = "partitioner", .choices = partitioners,
 	   .default_text = "murmur2",
-	   .doc = "The partition of a record. Topics that are joined must be partitioned alike, whoever writes them.");
+	   .doc = "The partition of a record, unless the output's `partition` chooses it. Topics that are joined must be "
+			  "partitioned "
+			  "alike, whoever writes them.");
 OPTION(output_create, .type = FLOW_OPTION_BOOL, .name = "create", .default_text = "false",
 	   .doc = "Makes the topic if it is not there. Without it a missing topic is an error.");
 OPTION(output_partitions, .type = FLOW_OPTION_INT, .name = "partitions", .minimum = "1", .condition = "create=true",

@@ -40,6 +40,7 @@ kafka_describe_output(flow_system *system, const flow_stream_request *request, f
 	description->delivery = FLOW_DELIVERY_ONE_PHASE;
 	description->takes_positions = 1;
 	description->shares_transaction = 1;
+	description->takes_targets = 1;
 	description->partition_count = (int32_t)flow_option_int(request->options, "partitions", FLOW_PARTITIONS_UNKNOWN);
 	flow_status status = check_transaction(system, request, error);
 	if (status != FLOW_OK)
@@ -102,6 +103,8 @@ prepare_topic(flow_writer *writer, const flow_stream_request *request, flow_erro
 		status = kafka_output_topic(writer->system, request, writer->topic_name, &partitions, error);
 	if (status == FLOW_OK)
 		kafka_limits_ask(writer->system, writer->topic_name, &writer->limits);
+	writer->limits.partitions = partitions;
+	writer->counted = writer->host->monotonic();
 	return status;
 }
 
@@ -488,6 +491,27 @@ begin(flow_writer *writer, const flow_batch *batch, uint32_t records, uint32_t *
 	return status;
 }
 
+/* Partitions may have been added since: before a record is refused for it the topic's are counted again, from time to time, and by the
+ * client that writes, which learns of them by it. */
+static void
+count_partitions(flow_writer *writer, const flow_batch *batch)
+{
+	int beyond = 0;
+	for (FLOW_ROWS(batch, i))
+		beyond |= batch->target[flow_row(batch, i)] >= (uint32_t)writer->limits.partitions;
+	int64_t now = writer->host->monotonic();
+	if (!beyond || now - writer->counted < writer->system->discovery_interval)
+		return;
+	const struct rd_kafka_metadata *metadata;
+	writer->counted = now;
+	if (writer->topic == NULL || rd_kafka_metadata(writer->producer->client, 0, writer->topic, &metadata,
+												   writer->system->request_timeout) != RD_KAFKA_RESP_ERR_NO_ERROR)
+		return;
+	if (metadata->topic_cnt == 1 && metadata->topics[0].err == RD_KAFKA_RESP_ERR_NO_ERROR)
+		writer->limits.partitions = metadata->topics[0].partition_cnt;
+	rd_kafka_metadata_destroy(metadata);
+}
+
 flow_status
 kafka_writer_write(flow_writer *writer, const flow_batch *batch, uint32_t first, uint32_t *accepted,
 				   flow_status *statuses, flow_error *error)
@@ -497,6 +521,8 @@ kafka_writer_write(flow_writer *writer, const flow_batch *batch, uint32_t first,
 	struct sending s = { .writer = writer, .batch = batch, .now = writer->host->now(), .error = error };
 	(void)statuses; /* failed_row tells more */
 	*accepted = 0;
+	if (batch->target != NULL)
+		count_partitions(writer, batch);
 	pthread_mutex_lock(&producer->lock);
 	flow_status status = begin(writer, batch, records, &s.slot, error);
 	pthread_mutex_unlock(&producer->lock);

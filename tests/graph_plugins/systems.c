@@ -29,8 +29,9 @@ OPTION(compression_option, .type = FLOW_OPTION_STRING, .name = "compression", .d
 	   .doc = "Fixture.");
 OPTION(positions_option, .type = FLOW_OPTION_BOOL, .name = "takes_positions", .doc = "Fixture.");
 OPTION(shared_option, .type = FLOW_OPTION_BOOL, .name = "shares_transaction", .doc = "Fixture.");
+OPTION(targets_option, .type = FLOW_OPTION_BOOL, .name = "takes_targets", .doc = "Fixture.");
 SET(output_set, "output", &path_option, &writers_option, &promise_option, &takes_option, &compression_option, &positions_option,
-	&shared_option);
+	&shared_option, &targets_option);
 static const flow_option_set *const sets[] = { &system_set, &input_set, &output_set, NULL };
 
 static flow_status
@@ -69,6 +70,7 @@ describe(flow_system *system, const flow_stream_request *request, flow_stream_de
 	description->max_writers = (uint32_t)flow_option_int(request->options, "writers", 0);
 	description->takes_positions = flow_option_bool(request->options, "takes_positions", 0);
 	description->shares_transaction = flow_option_bool(request->options, "shares_transaction", 0);
+	description->takes_targets = flow_option_bool(request->options, "takes_targets", 0);
 	for (uint32_t i = 0; delivery_choices[i] != NULL; i++)
 		if (flow_slice_is(promise, delivery_choices[i]))
 			description->delivery = i + 1;

@@ -1,4 +1,5 @@
 """Records to topics: made when asked for, refused with a reason, visible once and together with files and state."""
+import json
 import signal
 import subprocess
 import time
@@ -180,6 +181,61 @@ class Passing(live.Test):
             self.kafka.tool("produce", there, records=records, properties={"partitioner": theirs})
             here = self.passed(records, 5, output=f'partitioner = "{name}";')
             self.assertEqual({r["key"]: r["partition"] for r in here}, {r["key"]: r["partition"] for r in self.kafka.consume(there)}, name)
+
+    CHOSEN = """application: { name = "$job"; %(job)s
+      systems: { made: { type = "generate"; };  kafka: { type = "kafka"; bootstrap_servers = "$SERVERS"; discovery_interval = "100ms"; }; };
+      inputs:  { in: { system = "made"; count = %(count)d; %(rate)s fields: { id = "sequence"; user = "key(7)"; t = "timestamp"; }; }; };
+      outputs: { out: { system = "kafka"; physical_name = "$out"; partition = "%(partition)s"; serde: { key = "string"; value = "json"; }; %(output)s };
+                 dead: { system = "kafka"; physical_name = "$dead"; serde = "json"; create = true; }; };
+      flow: ( { from = "in"; key_by = "user"; to = "out"; } );
+    };
+    """
+
+    def chosen(self, partition, count=400, partitions=4, output="", job="", rate="", code=0):
+        self.topics.clear()
+        for name in ("job", "dead"):
+            self.topic(name)
+        self.kafka.create(self.topic("out"), partitions)
+        self.job(self.CHOSEN % {"partition": partition, "count": count, "output": output, "job": job, "rate": rate})
+        self.ended = self.flowd("run", "job.conf", expect=code)
+        return {json.loads(r["value"])["id"]: r["partition"] for r in self.kafka.consume(self.kafka.settled(self.topic("out")))}
+
+    def test_given_an_expression_when_it_chooses_partitions_then_each_record_is_where_it_says(self):
+        for delivery in ("best", "at_least_once"):
+            placed = self.chosen("id / 2 % 4", output=f'delivery = "{delivery}";')
+            self.assertEqual(placed, {i: i // 2 % 4 for i in range(400)}, delivery)
+
+    def test_given_an_expression_that_gives_no_partition_when_a_record_is_written_then_it_alone_follows_the_policy(self):
+        for partition, wrong, why in (("id - 1", {0: "negative"}, "its partition is negative"),
+                                      ("case when id <> 2 then id end", {2: "null"}, "its partition is null"),
+                                      ("1 / id", {0: "divided"}, "zero"),
+                                      ("id * 1000000000 * 8", {}, "its partition is greater than any"),
+                                      ("id + 1", {}, "its partition is 4, and the last one of the topic is 3")):
+            dead = 'record_errors = "dead_letter"; dead_letters = "dead";'
+            placed = self.chosen(partition, 4, job=dead)
+            letters = self.kafka.consume(self.kafka.settled(self.topic("dead")))
+            self.assertEqual(len(placed) + len(letters), 4, partition)
+            self.assertTrue(letters and any(why in letter["value"] for letter in letters), letters)
+            self.assertFalse(set(placed) & set(wrong), partition)
+            self.chosen(partition, 4, code=1)
+            self.assertIn(why, self.ended.err)
+
+    def test_given_an_expression_that_cannot_choose_when_planned_then_it_is_refused_with_its_place(self):
+        for partition, why in (("user", "a partition is a whole number, and this is string"), ("idd", "did you mean")):
+            self.chosen(partition, code=3)
+            self.assertRegex(self.ended.err, "job.conf:4: .*" + why)
+
+    def test_given_partitions_that_are_added_when_records_are_for_them_then_they_are_written(self):
+        self.kafka.create(self.topic("out"), 1)
+        self.topic("job"), self.topic("dead")
+        self.job(self.CHOSEN % {"partition": "case when id < 300 then 0 else 1 end", "count": 1000, "output": 'delivery = "at_least_once";',
+                                "job": 'checkpoint_interval = "100ms"; record_errors = "skip";', "rate": "rate = 200;"})
+        with self.flowd.start("run", "job.conf") as job:
+            live.until(lambda: self.kafka.describe(self.topic("out"))[0]["high"] > 0, "the first records")
+            self.kafka.tool("grow", self.topic("out"), "--partitions", 2)
+            ended = job.wait()
+        self.assertEqual(ended.code, 0, str(ended))
+        self.assertEqual([p["high"] for p in self.kafka.describe(self.topic("out"))], [300, 700])
 
     BAD = [("x" * 20000, "k", 0, "it takes 201", {"max_message_bytes": 10000}),
            ("v", None, 0, "it has no key, and the topic is compacted", {"cleanup_policy": "compact"}),

@@ -13,6 +13,7 @@ given_an_output_when_described_then_each_setter_says_its_property(void **state)
 	kafka_output_descriptor out = kafka_output(shop, "out");
 	SAYS((void)0, "output out: described\noutput out: in system shop\n");
 	SAYS(kafka_output_with_partitioner(out, "crc32"), "output out: partitioner = \"crc32\"\n");
+	SAYS(kafka_output_with_partition(out, "id % 4"), "output out: partition = \"id % 4\"\n");
 	SAYS(kafka_output_with_create(out, 1), "output out: create = true\n");
 	SAYS(kafka_output_with_create(out, 0), "output out: create = false\n");
 	SAYS(kafka_output_with_partitions(out, 4), "output out: partitions = 4\n");
