@@ -126,6 +126,16 @@ put_here(arena *a, setting *group, setting *value)
 	return append(a, group, value);
 }
 
+/* The first `count` segments of a key. */
+static const char *
+joined(arena *a, const char *const *key, size_t count)
+{
+	const char *path = arena_copy_text(a, key[0]);
+	for (size_t i = 1; i < count && path != NULL; i++)
+		path = arena_format(a, strchr(key[i], '.') == NULL ? "%s.%s" : "%s.\"%s\"", path, key[i]);
+	return path;
+}
+
 int
 layers_put(arena *a, setting *tree, const char *const *key, size_t key_length, const setting *value)
 {
@@ -136,6 +146,8 @@ layers_put(arena *a, setting *tree, const char *const *key, size_t key_length, c
 	for (size_t i = key_length - 1; i > 0 && copy != NULL && copy->name != NULL; i--) {
 		const char *name = arena_copy_text(a, key[i - 1]);
 		setting *group = name == NULL ? NULL : layers_group(a, name, value);
+		if (group != NULL && value->layer == LAYER_COMMAND)
+			group->path = joined(a, key, i); /* what is wrong with the group is not wrong with the key */
 		copy = group != NULL && append(a, group, copy) ? group : NULL;
 	}
 	return copy != NULL && copy->name != NULL && put_here(a, tree, copy);

@@ -28,6 +28,26 @@ is_used(planner *p, const char *name)
 	return 0;
 }
 
+/* As far as the path of an option can be followed. */
+static const setting *
+option_place(const setting *group, const char *path)
+{
+	char name[64];
+	while (*path != '\0') {
+		size_t size = strcspn(path, ".");
+		if (size >= sizeof(name))
+			return group;
+		memcpy(name, path, size);
+		name[size] = '\0';
+		const setting *child = setting_child(group, name);
+		if (child == NULL)
+			return group;
+		group = child;
+		path += size + (path[size] == '.');
+	}
+	return group;
+}
+
 static void
 open_system(planner *p, plan_system *system)
 {
@@ -38,7 +58,8 @@ open_system(planner *p, plan_system *system)
 	open->ops = system->component->ops;
 	flow_status opened = open->ops->open(p->host, system->options, &open->instance, &error);
 	if (error_settle(&error, opened, "open") != FLOW_OK) {
-		problem_at(p->problems, system->place, "cannot open system '%s': %s", system->name, error_message(&error));
+		problem_at(p->problems, error.option == NULL ? system->place : option_place(system->place, error.option),
+				   "cannot open system '%s': %s", system->name, error_message(&error));
 		error_clear(&error);
 		return;
 	}

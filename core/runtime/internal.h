@@ -353,6 +353,7 @@ struct runtime {
 	atomic_int stops;          /* calls of runtime_stop */
 	int64_t epoch_started, epoch_due, drain_started;
 	int epoch_open, epoch_is_last, drain_epoch, restore;
+	uint32_t reopens;  /* tries to restore that found a system away, one after another */
 	uint32_t restores; /* one after another, without an epoch that was committed in between */
 	int ends_now;      /* without draining: the deadline has passed, or a second stop came */
 	/* --check-plugins. */

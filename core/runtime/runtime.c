@@ -16,6 +16,7 @@
 #define DEFAULT_DEADLINE ((int64_t)30 * 1000 * 1000)
 #define VIRTUAL_START ((int64_t)1577836800 * 1000 * 1000) /* 2020-01-01T00:00:00Z */
 #define PAUSE_FIRST ((int64_t)100 * 1000)                 /* before a restore that follows on another */
+#define PAUSE_DOUBLINGS 10
 #define PAUSE_MOST ((int64_t)5 * 1000 * 1000)
 #define VIRTUAL_STEP 1000 /* microseconds that a step takes by the virtual clock */
 
@@ -214,13 +215,14 @@ end_attempt(runtime *run)
 	pthread_mutex_unlock(&run->status_lock);
 }
 
-/* Whoever lost a transaction again is not to be in a hurry. */
+/* Whoever lost a transaction again, or found the system away, is not to be in a hurry. */
 static void
 pause_before_restore(runtime *run)
 {
-	if (run->restores < 2 || atomic_load(&run->stops) != 0)
+	uint32_t times = run->restores + run->reopens;
+	if (times < 2 || atomic_load(&run->stops) != 0)
 		return;
-	int64_t pause = PAUSE_FIRST << (run->restores - 2);
+	int64_t pause = times - 2 > PAUSE_DOUBLINGS ? PAUSE_MOST : PAUSE_FIRST << (times - 2);
 	pause = pause < PAUSE_MOST ? pause : PAUSE_MOST;
 	if (run->request.deterministic) {
 		clock_advance(pause);
@@ -229,6 +231,19 @@ pause_before_restore(runtime *run)
 	atomic_store(&run->control_signal, 0);
 	if (atomic_load(&run->stops) == 0)
 		signal_wait(&run->control_signal, 0, pause);
+}
+
+/* A system that is away while the last epoch is restored is waited for, as it is while the job runs: often it is why the transaction
+ * was lost. */
+static int
+waits_for_system(runtime *run, flow_status status, flow_error *error)
+{
+	if (run->restores == 0 || !status_retryable(status) || atomic_load(&run->stops) != 0)
+		return 0;
+	log_warn("checkpoint", "going back: %s; trying again", error_message(error));
+	error_clear(error);
+	run->reopens++;
+	return 1;
 }
 
 static flow_status
@@ -244,16 +259,20 @@ attempt(runtime *run, int *again, flow_error *error)
 	}
 	if (status == FLOW_OK && run->attempt == 0)
 		status = tables_open(run, error);
-	if (status < 0)
-		return status;
+	if (status < 0) {
+		*again = waits_for_system(run, status, error);
+		return *again ? FLOW_OK : status;
+	}
 	status = start_attempt(run, error);
-	if (status == FLOW_OK) {
+	int started = status == FLOW_OK;
+	if (started) {
+		run->reopens = 0;
 		atomic_store(&run->state, 1);
 		status = run->request.deterministic ? drive_deterministic(run, error) : drive_threads(run, error);
 	}
 	end_attempt(run);
-	*again = status == FLOW_OK && run->restore;
-	return status;
+	*again = started ? status == FLOW_OK && run->restore : waits_for_system(run, status, error);
+	return !started && *again ? FLOW_OK : status;
 }
 
 static flow_status

@@ -150,10 +150,14 @@ open_writer(flow_system *system, const flow_stream_request *request, uint32_t ta
 			const flow_handle *recovered, const flow_waker *waker, flow_writer **writer, flow_error *error)
 {
 	(void)system;
-	(void)task_count;
-	(void)error;
+	world_stream *s = world_stream_of(request->id);
+	if (s->opened >= (int)task_count && s->reopens_to_fail != 0) {
+		s->reopens_to_fail--;
+		return error_set(error, s->fail_reopen, "it is away");
+	}
+	s->opened++;
 	flow_writer *w = calloc(1, sizeof(*w));
-	w->stream = world_stream_of(request->id);
+	w->stream = s;
 	w->mine = &w->stream->writers[task];
 	w->waker = waker;
 	pthread_mutex_lock(&world_lock);
@@ -546,6 +550,13 @@ world_fail_always(const char *id, flow_status status)
 {
 	world_fail_later(id, status, 0, 0);
 	world_named(id)->fail_always = 1;
+}
+
+void
+world_fail_reopen(const char *id, flow_status status, uint32_t times)
+{
+	world_named(id)->fail_reopen = status;
+	world_named(id)->reopens_to_fail = times;
 }
 
 void

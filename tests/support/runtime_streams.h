@@ -53,6 +53,9 @@ typedef struct world_stream {
 	uint32_t stutter, blocked;
 	flow_status fail_commit, fail_write, fail_prepare;
 	int fail_always;
+	flow_status fail_reopen;
+	uint32_t reopens_to_fail; /* of opening writers, behind the first time */
+	int opened;
 	uint64_t fail_at; /* write or prepare, counted from now on */
 	int acknowledges; /* written records wait here until they are acknowledged */
 	char waiting[GIVEN][32];

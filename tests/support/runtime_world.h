@@ -60,6 +60,7 @@ void world_fail_write(const char *id, flow_status status);
 /* The write, or `prepare`, behind so many. */
 void world_fail_later(const char *id, flow_status status, int prepare, uint64_t calls);
 void world_fail_always(const char *id, flow_status status); /* each write */
+void world_fail_reopen(const char *id, flow_status status, uint32_t times); /* opening a writer again */
 /* Records are accepted and wait, and a flush waits for them, until each is acknowledged, in any order. */
 void world_acknowledges(const char *id, int acknowledges);
 void world_acknowledge(const char *id, const char *record);

@@ -67,6 +67,34 @@ given_a_transaction_that_is_lost_in_mid_epoch_when_restored_then_state_timers_an
 }
 
 static void
+given_a_system_that_is_away_when_the_last_epoch_is_restored_then_it_is_waited_for(void **state)
+{
+	(void)state;
+	for (int status = 0; status < 2; status++) {
+		maker *m = stateful();
+		world_fail_later("sums", FLOW_E_CONFLICT, 0, 3);
+		world_fail_reopen("sums", status == 0 ? FLOW_E_UNAVAILABLE : FLOW_E_TIMEOUT,
+						  40); /* more often than a transaction may be lost */
+		must_finish(m, &steady);
+		assert_int_equal(world_output_lines("records"), 2000);
+		assert_int_equal(world_output_lines("sums"), 60);
+		maker_destroy(m);
+	}
+}
+
+static void
+given_an_output_that_is_gone_when_the_last_epoch_is_restored_then_the_job_ends_with_it(void **state)
+{
+	(void)state;
+	maker *m = stateful();
+	world_fail_later("sums", FLOW_E_CONFLICT, 0, 3);
+	world_fail_reopen("sums", FLOW_E_NOT_FOUND, 1);
+	assert_int_equal(world_run(m, &steady), RUN_FAILED);
+	assert_non_null(strstr(world_error(), "it is away"));
+	maker_destroy(m);
+}
+
+static void
 given_threads_when_a_transaction_is_lost_then_output_is_exactly_once(void **state)
 {
 	(void)state;
@@ -191,6 +219,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(
 			given_a_transaction_that_is_lost_in_mid_epoch_when_restored_then_state_timers_and_positions_are_as_they_were),
+		TEST(given_a_system_that_is_away_when_the_last_epoch_is_restored_then_it_is_waited_for),
+		TEST(given_an_output_that_is_gone_when_the_last_epoch_is_restored_then_the_job_ends_with_it),
 		TEST(given_threads_when_a_transaction_is_lost_then_output_is_exactly_once),
 		TEST(given_a_transaction_that_is_lost_again_and_again_when_no_epoch_comes_through_then_the_job_fails),
 		TEST(given_an_output_without_a_transaction_when_it_tells_of_a_conflict_then_that_is_a_failure),
