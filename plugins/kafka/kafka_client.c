@@ -149,6 +149,16 @@ kafka_owner_close(struct kafka_owner *owner)
 	pthread_mutex_destroy(&owner->lock);
 }
 
+/* Some texts of librdkafka end with a line end. */
+static int
+length_of(const char *text)
+{
+	size_t length = strlen(text);
+	while (length != 0 && (text[length - 1] == '\n' || text[length - 1] == '\r'))
+		length--;
+	return (int)length;
+}
+
 static void
 on_log(const rd_kafka_t *client, int level, const char *facility, const char *text)
 {
@@ -159,7 +169,7 @@ on_log(const rd_kafka_t *client, int level, const char *facility, const char *te
 	uint32_t flow_level = level <= SYSLOG_WARNING ? FLOW_LOG_WARN
 						  : level <= SYSLOG_INFO  ? FLOW_LOG_INFO
 												  : FLOW_LOG_DEBUG;
-	flow_say(owner->system->host, flow_level, owner->component, "%s: %s", facility, text);
+	flow_say(owner->system->host, flow_level, owner->component, "%s: %.*s", facility, length_of(text), text);
 }
 
 static void
@@ -171,7 +181,7 @@ on_error(rd_kafka_t *client, int code, const char *reason, void *opaque)
 	/* That all are down follows from something: what it was says more. */
 	if (code != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN || owner->code == RD_KAFKA_RESP_ERR_NO_ERROR) {
 		owner->code = (rd_kafka_resp_err_t)code;
-		snprintf(owner->text, sizeof(owner->text), "%s", reason);
+		snprintf(owner->text, sizeof(owner->text), "%.*s", length_of(reason), reason);
 	}
 	pthread_mutex_unlock(&owner->lock);
 }

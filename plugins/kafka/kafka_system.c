@@ -5,6 +5,41 @@
 
 /* --- templates of configurations -------------------------------------------------------------------------------------- */
 
+/* HOST, HOST:PORT, [ADDRESS]:PORT, each perhaps behind PROTOCOL://. librdkafka takes the port modulo 65536. */
+static int
+is_broker(const char *at, const char *end)
+{
+	const char *colon = NULL;
+	for (const char *c = at; c < end; c++)
+		if (*c == '/' || *c == ']') /* what is in front has colons of its own */
+			colon = NULL;
+		else if (*c == ':')
+			colon = c;
+	if (colon == NULL)
+		return at != end;
+	int64_t port = 0;
+	for (const char *c = colon + 1; c < end && port <= 65535; c++)
+		port = *c >= '0' && *c <= '9' ? port * 10 + (*c - '0') : 65536;
+	return colon != at && port >= 1 && port <= 65535;
+}
+
+/* What stands between commas is a broker too. */
+static int
+are_brokers(flow_slice servers)
+{
+	const char *at = servers.data, *end = servers.data + servers.size;
+	for (const char *c = at; c <= end; c++) {
+		if (c != end && *c != ',')
+			continue;
+		while (at < c && *at == ' ')
+			at++;
+		if (!is_broker(at, c))
+			return 0;
+		at = c + 1;
+	}
+	return 1;
+}
+
 static flow_status
 join_servers(const flow_host *host, const flow_options *options, rd_kafka_conf_t *conf, flow_error *error)
 {
@@ -17,6 +52,13 @@ join_servers(const flow_host *host, const flow_options *options, rd_kafka_conf_t
 		return kafka_no_memory(host, error);
 	for (uint64_t i = 0; i < list->entry_count; i++) {
 		flow_slice one = list->entries[i]->value->text;
+		if (!are_brokers(one)) {
+			host->release(text);
+			host->errors->option(error, "bootstrap_servers");
+			return flow_fail(host, error, FLOW_E_CONFIG,
+							 "'%.*s' is no broker: HOST:PORT is needed, with a port of 1 to 65535", (int)one.size,
+							 one.data);
+		}
 		if (i != 0)
 			*end++ = ',';
 		memcpy(end, one.data, one.size);

@@ -9,7 +9,7 @@ starts_clients = unittest.skipIf("thread" in os.environ.get("FLOWD_SANITIZE", ""
 
 JOB = """application: {{
   name = "job";
-  systems: {{ kafka: {{ type = "kafka"; bootstrap_servers = "127.0.0.1:1"; {system} }};  files: {{ type = "file"; }}; }};
+  systems: {{ kafka: {{ type = "kafka"; bootstrap_servers = {servers}; {system} }};  files: {{ type = "file"; }}; }};
   inputs:  {{ in: {{ system = "kafka"; physical_name = "t"; serde = "string"; {input} }}; }};
   outputs: {{ out: {{ system = "files"; path = "out.txt"; serde = "string"; }}; }};
   flow: ( {{ from = "in"; to = "out"; }} );
@@ -18,8 +18,8 @@ JOB = """application: {{
 
 
 class Configuration(e2e.Test):
-    def check(self, system="", input="", expect=3):
-        self.write("job.conf", JOB.format(system=system, input=input))
+    def check(self, system="", input="", expect=3, servers='"127.0.0.1:1"'):
+        self.write("job.conf", JOB.format(system=system, input=input, servers=servers))
         return self.flowd("check", "job.conf", expect=expect)
 
     def test_given_a_right_configuration_when_there_is_no_broker_then_nothing_is_asked(self):
@@ -44,6 +44,18 @@ class Configuration(e2e.Test):
         for name in ("api.version.request", "group.protocol", "auto.offset.reset", "enable.auto.commit", "sasl.password"):
             self.assertIn(f"property '{name}': is set by flowd", self.check(f'consumer = ( {{ name = "{name}"; value = "x"; }} );').err)
 
+    def test_given_brokers_that_are_none_when_a_job_is_checked_then_they_are_named_with_their_line(self):
+        for wrong in ("127.0.0.1:0", "127.0.0.1:65537", "127.0.0.1:http", "127.0.0.1:", ":9092", "[::1]:99999", "a:9092,b:92000", "PLAINTEXT://a:-1"):
+            self.assertRegex(self.check(servers=f'["c:9092", "{wrong}"]').err, "job.conf:3: .*bootstrap_servers: .*is no broker: HOST:PORT is needed")
+        for right in ("127.0.0.1", "127.0.0.1:65535", "[::1]:9092", "a:9092, b:1", "PLAINTEXT://a:9092"):
+            self.check(servers=f'["c:9092", "{right}"]', expect=0)
+
+    def test_given_a_mechanism_from_the_command_line_when_its_name_is_missing_then_that_is_told_with_its_key(self):
+        self.check(expect=0)
+        said = self.flowd("check", "job.conf", "--set", "systems.kafka.security.mechanism=plain", expect=3).err
+        self.assertIn("systems.kafka.security.username: the option is required", said)
+        self.assertIn("systems.kafka.security.password: the option is required", said)
+
     def test_given_a_pattern_that_is_none_when_a_job_is_checked_then_it_is_refused(self):
         self.assertIn("pattern", self.check(input='pattern = "a(";').err)
 
@@ -63,7 +75,7 @@ class Configuration(e2e.Test):
 
     @starts_clients
     def test_given_secrets_when_anything_is_shown_then_they_are_masked(self):
-        self.write("job.conf", JOB.format(system='security: { mechanism = "plain"; username = "u"; password: { env = "P"; }; }; '
+        self.write("job.conf", JOB.format(servers='"127.0.0.1:1"', system='security: { mechanism = "plain"; username = "u"; password: { env = "P"; }; }; '
                                           'request_timeout = "300ms";', input=""))
         for words in (["check", "job.conf"], ["plan", "job.conf"], ["explain", "job.conf"], ["--log-level", "debug", "run", "job.conf"]):
             ended = self.flowd(*words, env={"P": "s3cret"})

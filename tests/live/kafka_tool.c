@@ -331,16 +331,19 @@ produce_one(rd_kafka_t *rk, rd_kafka_topic_t *topic, int32_t partition, void *ke
 {
 	rd_kafka_vu_t words[7] = { { .vtype = RD_KAFKA_VTYPE_RKT, .u.rkt = topic },
 							   { .vtype = RD_KAFKA_VTYPE_PARTITION, .u.i32 = partition },
-							   { .vtype = RD_KAFKA_VTYPE_MSGFLAGS, .u.i = RD_KAFKA_MSG_F_COPY | RD_KAFKA_MSG_F_BLOCK },
+							   { .vtype = RD_KAFKA_VTYPE_MSGFLAGS, .u.i = RD_KAFKA_MSG_F_COPY },
 							   { .vtype = RD_KAFKA_VTYPE_KEY, .u.mem = { key, key_size } },
 							   { .vtype = RD_KAFKA_VTYPE_VALUE, .u.mem = { value, value_size } },
 							   { .vtype = RD_KAFKA_VTYPE_TIMESTAMP, .u.i64 = timestamp },
 							   { .vtype = RD_KAFKA_VTYPE_HEADERS, .u.headers = headers } };
-	rd_kafka_error_t *error = rd_kafka_produceva(rk, words, headers == NULL ? 6 : 7);
-	rd_kafka_resp_err_t code = error == NULL ? RD_KAFKA_RESP_ERR_NO_ERROR : rd_kafka_error_code(error);
-	if (error != NULL)
-		rd_kafka_error_destroy(error);
-	rd_kafka_poll(rk, 0);
+	rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR__QUEUE_FULL;
+	for (int waited = 0; code == RD_KAFKA_RESP_ERR__QUEUE_FULL && waited < WAIT; waited += 100) {
+		rd_kafka_error_t *error = rd_kafka_produceva(rk, words, headers == NULL ? 6 : 7);
+		code = error == NULL ? RD_KAFKA_RESP_ERR_NO_ERROR : rd_kafka_error_code(error);
+		if (error != NULL)
+			rd_kafka_error_destroy(error);
+		rd_kafka_poll(rk, code == RD_KAFKA_RESP_ERR__QUEUE_FULL ? 100 : 0); /* reports make room */
+	}
 	return code;
 }
 

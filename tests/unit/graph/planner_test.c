@@ -103,7 +103,7 @@ given_serdes_outside_of_the_application_when_planned_then_each_layer_is_refused(
 	const char *const commands[] = { "streams.o.serde.delimiter=;", NULL };
 	assert_string_equal(
 		plan_text_problems_with(t, WITH(GOOD_INPUT, GOOD_OUTPUT) "streams: { a: { serde = \"csv\"; }; };\n", commands),
-		"--set: streams.o.serde.delimiter: the serde of an input or output is set in the application only, not by "
+		"--set: streams.o.serde: the serde of an input or output is set in the application only, not by "
 		"configuration\n"
 		"flowd.conf:7: streams.a.serde: the serde of an input or output is set in the application only, not by "
 		"configuration\n");
