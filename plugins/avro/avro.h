@@ -208,6 +208,7 @@ typedef struct avro_encode_op {
 
 struct avro_encode_program {
 	const avro_encode_op *ops;
+	uint64_t room; /* bytes that they write at the most, but for texts' own and what is nested or logical */
 };
 
 typedef struct avro_encode_plan {
@@ -220,9 +221,6 @@ typedef struct avro_encode_plan {
 avro_encode_plan *avro_encode_plan_create(const flow_host *host, const flow_schema *source, const flow_schema *target,
 										  flow_error *error);
 void avro_encode_plan_destroy(avro_encode_plan *plan);
-/* Appends the value. On failure nothing is appended. */
-flow_status avro_encode_value(const avro_encode_plan *plan, const flow_value *value, uint32_t depth_limit,
-							  flow_buffer *buffer);
 
 /* --- avro_symbols.c: names of enums -> indexes ----------------------------------------------------------------------------------- */
 
@@ -256,6 +254,7 @@ flow_status avro_decompress(avro_codec *codec, const char *data, uint64_t size, 
 
 /* --- avro_container.c: headers ------------------------------------------------------------------------------------------------------- */
 
+#define AVRO_OBJECT_HEAD 10 /* of a single object: C3 01 and the fingerprint */
 #define AVRO_SYNC_SIZE 16
 #define AVRO_HEADER_MAX ((uint64_t)16 << 20)
 

@@ -67,7 +67,7 @@ put_items(avro_output *output, const avro_encode_op *op, const flow_value *value
 		}
 		output->at = at;
 		const flow_value *item = is_map ? &value->as.map->entries[i].value : &value->as.list->items[i];
-		flow_status status = avro_encode_run(output, op->as.program->ops, item);
+		flow_status status = avro_encode_run(output, op->as.program, item);
 		if (status != FLOW_OK)
 			return status;
 	}
@@ -86,7 +86,7 @@ put_nested(avro_output *output, const avro_encode_op *op, const flow_value *valu
 	if (output->depth == output->depth_limit)
 		return FLOW_E_LIMIT;
 	output->depth++;
-	flow_status status = op->code == AVRO_ENCODE_RECORD ? avro_encode_run(output, op->as.program->ops, value->as.record)
+	flow_status status = op->code == AVRO_ENCODE_RECORD ? avro_encode_run(output, op->as.program, value->as.record)
 														: put_items(output, op, value);
 	output->depth--;
 	return status;
@@ -106,7 +106,7 @@ put_union(avro_output *output, const avro_encode_op *op, const flow_value *value
 	uint32_t branch = op->branch ? value->branch : 0;
 	if (branch >= op->size)
 		return FLOW_E_TYPE;
-	return avro_encode_run(output, op->as.branches[branch]->ops, value);
+	return avro_encode_run(output, op->as.branches[branch], value);
 }
 
 /* What is not a plain number or text. */
@@ -126,10 +126,12 @@ put_other(avro_output *output, const avro_encode_op *op, const flow_value *value
 }
 
 flow_status
-avro_encode_run(avro_output *output, const avro_encode_op *op, const flow_value *cells)
+avro_encode_run(avro_output *output, const avro_encode_program *program, const flow_value *cells)
 {
 	char *at = output->at, *limit = output->limit;
-	for (; op->code != AVRO_ENCODE_END; op++) {
+	const uint64_t room = program->room;
+	ROOM(room)
+	for (const avro_encode_op *op = program->ops; op->code != AVRO_ENCODE_END; op++) {
 		const flow_value *cell = &cells[op->slot];
 		switch (op->code) {
 		case AVRO_ENCODE_NULL:
@@ -137,19 +139,16 @@ avro_encode_run(avro_output *output, const avro_encode_op *op, const flow_value 
 			break;
 		case AVRO_ENCODE_BOOLEAN:
 			NEED_TYPE
-			ROOM(1)
 			*at++ = cell->as.int64 != 0;
 			break;
 		case AVRO_ENCODE_INT:
 			NEED_TYPE
 			if (cell->as.int64 != (int32_t)cell->as.int64)
 				return FLOW_E_RANGE;
-			ROOM(AVRO_VARINT_MAX)
 			at = avro_write_long(at, cell->as.int64);
 			break;
 		case AVRO_ENCODE_LONG:
 			NEED_TYPE
-			ROOM(AVRO_VARINT_MAX)
 			at = avro_write_long(at, cell->as.int64);
 			break;
 		case AVRO_ENCODE_FLOAT: {
@@ -160,7 +159,6 @@ avro_encode_run(avro_output *output, const avro_encode_op *op, const flow_value 
 			float single = (float)number;
 			if ((double)single != number && !isnan(number))
 				return FLOW_E_RANGE;
-			ROOM(4)
 			memcpy(at, &single, 4);
 			at += 4;
 			break;
@@ -170,14 +168,13 @@ avro_encode_run(avro_output *output, const avro_encode_op *op, const flow_value 
 			flow_status status = take_double(cell, &number);
 			if (status != FLOW_OK)
 				return status;
-			ROOM(8)
 			memcpy(at, &number, 8);
 			at += 8;
 			break;
 		}
 		case AVRO_ENCODE_TEXT:
 			NEED_TYPE
-			ROOM(cell->size + AVRO_VARINT_MAX)
+			ROOM(cell->size + room)
 			at = avro_write_varint(at, (uint64_t)cell->size << 1);
 			avro_copy(at, cell->as.text, cell->size);
 			at += cell->size;
@@ -186,7 +183,6 @@ avro_encode_run(avro_output *output, const avro_encode_op *op, const flow_value 
 			NEED_TYPE
 			if (cell->size != op->size)
 				return FLOW_E_RANGE;
-			ROOM(op->size)
 			if (op->size != 0)
 				memcpy(at, cell->as.text, op->size);
 			at += op->size;
@@ -196,12 +192,10 @@ avro_encode_run(avro_output *output, const avro_encode_op *op, const flow_value 
 			int32_t index = avro_symbols_find(op->as.symbols, cell->as.text, cell->size);
 			if (index < 0)
 				return FLOW_E_RANGE;
-			ROOM(AVRO_VARINT_MAX)
 			at = avro_write_long(at, index);
 			break;
 		}
 		case AVRO_ENCODE_NULLABLE:
-			ROOM(1)
 			if (cell->type == FLOW_NULL) {
 				*at++ = (char)(op->null_index * 2);
 				op++;
@@ -210,11 +204,9 @@ avro_encode_run(avro_output *output, const avro_encode_op *op, const flow_value 
 			}
 			break;
 		case AVRO_ENCODE_BRANCH:
-			ROOM(AVRO_VARINT_MAX)
 			at = avro_write_long(at, op->index);
 			break;
 		case AVRO_ENCODE_CONSTANT:
-			ROOM(op->as.bytes->size)
 			if (op->as.bytes->size != 0)
 				memcpy(at, op->as.bytes->data, op->as.bytes->size);
 			at += op->as.bytes->size;
@@ -226,6 +218,7 @@ avro_encode_run(avro_output *output, const avro_encode_op *op, const flow_value 
 				return status;
 			at = output->at;
 			limit = output->limit;
+			ROOM(room)
 		}
 		}
 	}
@@ -234,18 +227,21 @@ avro_encode_run(avro_output *output, const avro_encode_op *op, const flow_value 
 }
 
 flow_status
-avro_encode_value(const avro_encode_plan *plan, const flow_value *value, uint32_t depth_limit, flow_buffer *buffer)
+avro_output_open(avro_output *output, flow_buffer *buffer, uint32_t depth_limit)
 {
-	avro_output output = { .buffer = buffer, .depth_limit = depth_limit };
+	*output = (avro_output){ .buffer = buffer, .depth_limit = depth_limit };
 	if (flow_buffer_reserve(buffer, 1) == NULL)
 		return FLOW_E_MEMORY;
-	output.at = buffer->data + buffer->size;
-	output.limit = buffer->data + buffer->capacity;
+	output->at = buffer->data + buffer->size;
+	output->limit = buffer->data + buffer->capacity;
+	return FLOW_OK;
+}
+
+flow_status
+avro_encode_value(avro_output *output, const avro_encode_plan *plan, const flow_value *value)
+{
 	const avro_encode_op *first = plan->program.ops;
 	int is_record = first->code == AVRO_ENCODE_RECORD && value->type == FLOW_RECORD && value->size >= first->size;
-	flow_status status = is_record ? avro_encode_run(&output, first->as.program->ops, value->as.record)
-								   : avro_encode_run(&output, first, value);
-	if (status == FLOW_OK)
-		buffer->size = (uint64_t)(output.at - buffer->data);
-	return status;
+	return is_record ? avro_encode_run(output, first->as.program, value->as.record)
+					 : avro_encode_run(output, &plan->program, value);
 }

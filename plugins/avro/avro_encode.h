@@ -44,8 +44,18 @@ typedef struct avro_output {
 
 /* Room for `more` bytes at output->at. 0: out of memory. */
 int avro_output_grow(avro_output *output, uint64_t more);
+/* At the end of a buffer; records may follow each other, until the buffer is told. FLOW_E_MEMORY. */
+flow_status avro_output_open(avro_output *output, flow_buffer *buffer, uint32_t depth_limit);
+/* What was written belongs to the buffer now. */
+static inline void
+avro_output_close(avro_output *output)
+{
+	output->buffer->size = (uint64_t)(output->at - output->buffer->data);
+}
+/* One value. After a failure a part of it may stand behind what was there. */
+flow_status avro_encode_value(avro_output *output, const avro_encode_plan *plan, const flow_value *value);
 /* Runs one program over `cells`. */
-flow_status avro_encode_run(avro_output *output, const avro_encode_op *ops, const flow_value *cells);
+flow_status avro_encode_run(avro_output *output, const avro_encode_program *program, const flow_value *cells);
 /* Values that are more than a number or a text (avro_encode_logical.c). */
 flow_status avro_encode_logical(avro_output *output, const avro_encode_op *op, const flow_value *value);
 

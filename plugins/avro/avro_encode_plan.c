@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "avro_encode.h"
+#include "avro_wire.h"
 #include "flow_sdk/plugin.h"
 
 #define STEPS_MAX 1000000 /* types looked at, in all attempts at unions */
@@ -27,6 +28,40 @@ struct maker {
 	char place[AVRO_PATH_MAX];
 	char reason[AVRO_REASON_MAX]; /* of the failure; empty: out of memory */
 };
+
+/* The operations are whole: what they need. */
+static void
+settle_room(avro_encode_program *program)
+{
+	program->room = 0;
+	for (const avro_encode_op *op = program->ops; op->code != AVRO_ENCODE_END; op++) {
+		switch (op->code) {
+		case AVRO_ENCODE_BOOLEAN:
+		case AVRO_ENCODE_NULLABLE:
+			program->room += 1;
+			break;
+		case AVRO_ENCODE_FLOAT:
+		case AVRO_ENCODE_DOUBLE:
+			program->room += 8;
+			break;
+		case AVRO_ENCODE_INT:
+		case AVRO_ENCODE_LONG:
+		case AVRO_ENCODE_TEXT:
+		case AVRO_ENCODE_ENUM:
+		case AVRO_ENCODE_BRANCH:
+			program->room += AVRO_VARINT_MAX;
+			break;
+		case AVRO_ENCODE_FIXED:
+			program->room += op->size;
+			break;
+		case AVRO_ENCODE_CONSTANT:
+			program->room += op->as.bytes->size;
+			break;
+		default:
+			break;
+		}
+	}
+}
 
 /* Appends operations for one value in `slot`; at most two. Returns how many, 0: a failure. */
 static uint32_t make_value(struct maker *m, const flow_schema *source, const flow_schema *target, uint32_t slot,
@@ -220,10 +255,16 @@ make_default(struct maker *m, const flow_field *field, uint32_t slot, avro_encod
 	avro_encode_op ops[3] = { 0 };
 	if (make_value(m, field->schema, field->schema, 0, ops) == 0)
 		return 0;
-	const avro_encode_plan plan = { .program = { ops } };
+	avro_encode_plan plan = { .program = { .ops = ops } };
+	settle_room(&plan.program);
 	flow_buffer buffer = { .struct_size = FLOW_SIZEOF(flow_buffer), .grow = grow_buffer };
 	buffer.host = (void *)(uintptr_t)m->host;
-	flow_status status = avro_encode_value(&plan, field->default_value, 1000, &buffer);
+	avro_output output;
+	flow_status status = avro_output_open(&output, &buffer, 1000);
+	if (status == FLOW_OK)
+		status = avro_encode_value(&output, &plan, field->default_value);
+	if (status == FLOW_OK)
+		avro_output_close(&output);
 	flow_slice *bytes = (flow_slice *)avro_allocate(m->memory, sizeof(*bytes) + buffer.size);
 	if (status == FLOW_OK && bytes != NULL) {
 		*bytes = flow_slice_make(bytes + 1, buffer.size);
@@ -281,6 +322,7 @@ make_fields(struct maker *m, const flow_schema *source, const flow_schema *targe
 		if (!used[i])
 			return (int)refuse_name(m, "the schema lacks (leave it out before writing) the field",
 									source->fields[i]->name);
+	settle_room(program);
 	return 1;
 }
 
@@ -332,6 +374,7 @@ make_items(struct maker *m, const flow_schema *source, const flow_schema *target
 	if (make_value(m, source->element, target->element, 0, ops) == 0)
 		return 0;
 	leave(m, before);
+	settle_room(program);
 	return 1;
 }
 
@@ -377,8 +420,11 @@ branch_program(struct maker *m, const flow_schema *source, const flow_schema *ta
 		return NULL;
 	program->ops = ops;
 	m->reason[0] = '\0';
-	if (count == 0)
-		return make_branch(m, source, target, 0, ops) ? program : NULL;
+	if (count == 0) {
+		int made = make_branch(m, source, target, 0, ops);
+		settle_room(program);
+		return made ? program : NULL;
+	}
 	for (int exact = 1; exact >= 0; exact--) {
 		for (uint32_t i = 0; i < count; i++) {
 			uint8_t cell_branch;
@@ -388,8 +434,10 @@ branch_program(struct maker *m, const flow_schema *source, const flow_schema *ta
 			m->reason[0] = '\0';
 			struct record_pair *pairs = m->pairs;
 			ops[0] = (avro_encode_op){ .code = AVRO_ENCODE_BRANCH, .index = i };
-			if (make_branch(m, source, branch, 0, &ops[1]))
+			if (make_branch(m, source, branch, 0, &ops[1])) {
+				settle_room(program);
 				return program;
+			}
 			if (m->reason[0] == '\0')
 				return NULL;
 			ops[1] = ops[2] = (avro_encode_op){ 0 };
@@ -456,6 +504,8 @@ avro_encode_plan_create(const flow_host *host, const flow_schema *source, const 
 	avro_encode_op *ops = (avro_encode_op *)avro_allocate(m->memory, 3 * sizeof(*ops));
 	plan->program.ops = ops;
 	int made = ops != NULL && make_value(m, source, target, 0, ops) != 0;
+	if (made)
+		settle_room(&plan->program);
 	if (!made && m->reason[0] == '\0')
 		flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
 	else if (!made)

@@ -4,8 +4,6 @@
 #include "avro_decoder.h"
 #include "flow_sdk/plugin.h"
 
-#define OBJECT_HEAD 10 /* C3 01 and the fingerprint */
-
 static flow_status
 refuse(flow_decoder *d, flow_status status, const char *reason)
 {
@@ -32,12 +30,12 @@ find_schema(flow_decoder *d, flow_slice *bytes, uint32_t *known)
 	*known = 0;
 	if (!d->serde->single_object)
 		return FLOW_OK;
-	if (bytes->size < OBJECT_HEAD || memcmp(bytes->data, "\xC3\x01", 2) != 0)
+	if (bytes->size < AVRO_OBJECT_HEAD || memcmp(bytes->data, "\xC3\x01", 2) != 0)
 		return refuse(d, FLOW_E_DECODE, "no single object: it does not start with C3 01 and a fingerprint");
 	uint64_t fingerprint = 0;
 	for (int i = 7; i >= 0; i--)
 		fingerprint = fingerprint << 8 | (uint8_t)bytes->data[2 + i];
-	*bytes = flow_slice_make(bytes->data + OBJECT_HEAD, bytes->size - OBJECT_HEAD);
+	*bytes = flow_slice_make(bytes->data + AVRO_OBJECT_HEAD, bytes->size - AVRO_OBJECT_HEAD);
 	while (*known < d->serde->known_count && d->serde->known[*known].fingerprint != fingerprint)
 		++*known;
 	if (*known < d->serde->known_count)

@@ -4,7 +4,7 @@
  * Each call ends its last block, so what was written up to a checkpoint is whole; a file that is gone on with by another encoder needs
  * the same sync marker, so that comes from the schema (or from an option), not from chance.
  */
-#include "avro.h"
+#include "avro_encode.h"
 #include "avro_wire.h"
 #include "flow_sdk/plugin.h"
 
@@ -134,19 +134,20 @@ struct block {
 };
 
 static flow_status
-begin_block(struct flow_encoder *e, flow_buffer *buffer, struct block *block)
+begin_block(struct flow_encoder *e, flow_buffer *buffer, struct block *block, avro_output *output)
 {
 	*block = (struct block){ .start = buffer->size, .gap = e->last_head };
 	if (flow_buffer_reserve(buffer, block->gap) == NULL)
 		return FLOW_E_MEMORY;
 	buffer->size += block->gap;
-	return FLOW_OK;
+	return avro_output_open(output, e->codec != NULL ? &e->records : buffer, e->serde->depth_limit);
 }
 
 /* Puts the head before the data and the marker behind it. */
 static flow_status
-end_block(struct flow_encoder *e, flow_buffer *buffer, const struct block *block)
+end_block(struct flow_encoder *e, flow_buffer *buffer, const struct block *block, avro_output *output)
 {
+	avro_output_close(output);
 	uint64_t from = block->start + block->gap;
 	if (block->count == 0) {
 		buffer->size = block->start;
@@ -174,18 +175,26 @@ end_block(struct flow_encoder *e, flow_buffer *buffer, const struct block *block
 	return FLOW_OK;
 }
 
-/* One record behind `to`. A failure that is the record's own leaves nothing there. */
-static flow_status
-put_record(struct flow_encoder *e, const flow_value *value, flow_buffer *to)
+static uint64_t
+written(const avro_output *output)
 {
-	uint64_t before = to->size;
-	flow_status status = avro_encode_value(e->plan, value, e->serde->depth_limit, to);
-	if (status == FLOW_OK && to->size - before > e->serde->max_record) {
-		e->over_limit = to->size - before;
-		to->size = before;
-		return FLOW_E_LIMIT;
-	}
-	return status;
+	return (uint64_t)(output->at - output->buffer->data);
+}
+
+/* One record. A failure leaves nothing of it. */
+static inline flow_status
+put_record(struct flow_encoder *e, const flow_value *value, avro_output *to)
+{
+	uint64_t before = written(to);
+	flow_status status = avro_encode_value(to, e->plan, value);
+	uint64_t size = written(to) - before;
+	if (__builtin_expect(status == FLOW_OK && size <= e->serde->max_record, 1))
+		return FLOW_OK;
+	to->at = to->buffer->data + before;
+	if (status != FLOW_OK)
+		return status;
+	e->over_limit = size;
+	return FLOW_E_LIMIT;
 }
 
 static flow_status
@@ -193,50 +202,57 @@ encode_stream(struct flow_encoder *e, const flow_batch *batch, const flow_value 
 			  flow_status *statuses)
 {
 	struct block block;
-	flow_status status = begin_block(e, buffer, &block);
-	flow_buffer *to = e->codec != NULL ? &e->records : buffer;
+	avro_output output;
 	e->records.size = 0;
+	flow_status status = begin_block(e, buffer, &block, &output);
 	for (uint32_t i = 0; i < batch->selected_count && status == FLOW_OK; i++) {
-		statuses[i] = put_record(e, &column[flow_row(batch, i)], to);
+		statuses[i] = put_record(e, &column[flow_row(batch, i)], &output);
 		if (statuses[i] == FLOW_E_MEMORY)
 			status = FLOW_E_MEMORY;
 		block.count += statuses[i] == FLOW_OK;
-		uint64_t size = e->codec != NULL ? to->size : to->size - block.start;
+		uint64_t size = written(&output) - (e->codec != NULL ? 0 : block.start);
 		if (size < e->serde->block_size || status != FLOW_OK)
 			continue;
-		status = end_block(e, buffer, &block);
+		status = end_block(e, buffer, &block, &output);
 		if (status == FLOW_OK)
-			status = begin_block(e, buffer, &block);
+			status = begin_block(e, buffer, &block, &output);
 	}
-	return status == FLOW_OK ? end_block(e, buffer, &block) : status;
+	return status == FLOW_OK ? end_block(e, buffer, &block, &output) : status;
 }
 
 /* --- records ------------------------------------------------------------------------------------------------------------------ */
 
 static flow_status
-put_object_head(const struct flow_encoder *e, flow_buffer *buffer)
+put_object_head(const struct flow_encoder *e, avro_output *output)
 {
-	char head[10] = "\xC3\x01";
+	if (output->limit - output->at < AVRO_OBJECT_HEAD && !avro_output_grow(output, AVRO_OBJECT_HEAD))
+		return FLOW_E_MEMORY;
+	*output->at++ = (char)0xC3;
+	*output->at++ = 1;
 	for (int i = 0; i < 8; i++)
-		head[2 + i] = (char)(e->fingerprint >> (8 * i));
-	return flow_buffer_append(buffer, head, sizeof(head));
+		*output->at++ = (char)(e->fingerprint >> (8 * i));
+	return FLOW_OK;
 }
 
 static flow_status
 encode_records(struct flow_encoder *e, const flow_batch *batch, const flow_value *column, flow_buffer *buffer,
 			   uint64_t *ends, flow_status *statuses)
 {
+	avro_output output;
+	if (avro_output_open(&output, buffer, e->serde->depth_limit) != FLOW_OK)
+		return FLOW_E_MEMORY;
 	for (FLOW_ROWS(batch, i)) {
-		uint64_t before = buffer->size;
-		statuses[i] = e->serde->single_object ? put_object_head(e, buffer) : FLOW_OK;
+		uint64_t before = written(&output);
+		statuses[i] = e->serde->single_object ? put_object_head(e, &output) : FLOW_OK;
 		if (statuses[i] == FLOW_OK)
-			statuses[i] = put_record(e, &column[flow_row(batch, i)], buffer);
+			statuses[i] = put_record(e, &column[flow_row(batch, i)], &output);
 		if (statuses[i] == FLOW_E_MEMORY)
 			return FLOW_E_MEMORY;
 		if (statuses[i] != FLOW_OK)
-			buffer->size = before;
-		ends[i] = buffer->size;
+			output.at = buffer->data + before;
+		ends[i] = written(&output);
 	}
+	avro_output_close(&output);
 	return FLOW_OK;
 }
 
