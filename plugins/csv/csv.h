@@ -25,6 +25,10 @@
 #define CSV_EXTRA_IGNORE 1
 #define CSV_EXTRA_ERROR 2
 
+/* What a field may be that starts with a byte; of an empty field that is the byte behind it. */
+#define CSV_STARTS_QUOTED 1
+#define CSV_STARTS_NULL 2
+
 typedef struct csv_format {
 	char delimiter;
 	char escape;  /* 0: none */
@@ -45,6 +49,7 @@ typedef struct csv_format {
 	uint64_t token_heads[CSV_MAX_TOKENS]; /* their first 8 bytes, zeros behind */
 	uint32_t token_count;
 	uint64_t token_sizes; /* bit n: there is a token of n bytes (bit 63: of 63 or more) */
+	uint8_t starts[256];  /* by first byte of a field: CSV_STARTS_* */
 } csv_format;
 
 typedef struct csv_rename {

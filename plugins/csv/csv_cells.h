@@ -96,26 +96,43 @@ csv_two_digits(const char *text, unsigned *bad)
 	return high * 10 + low;
 }
 
-/* Seconds of "2013-01-01T10:00:00Z", days up to the 28th, years up to 2199. 0: ask the exact function. */
+/* A day as it stands in a text, and its first second. Rows that follow each other mostly have the same one. */
+typedef struct csv_day {
+	char text[10];
+	int64_t seconds;
+} csv_day;
+
+/* "2013-01-01", days up to the 28th, years up to 2199. 0: ask the exact function. */
 static inline int
-csv_usual_instant(const char *text, uint64_t size, int64_t *seconds)
+csv_usual_day(const char *text, csv_day *day)
 {
-	if (size != 20 || text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[13] != ':' || text[16] != ':' ||
-		text[19] != 'Z')
-		return 0;
+	if (memcmp(text, day->text, 8) == 0 && memcmp(text + 8, day->text + 8, 2) == 0)
+		return 1;
 	unsigned bad = 0;
 	unsigned century = csv_two_digits(text, &bad);
 	unsigned year = csv_two_digits(text + 2, &bad);
 	unsigned month = csv_two_digits(text + 5, &bad);
-	unsigned day = csv_two_digits(text + 8, &bad);
+	unsigned number = csv_two_digits(text + 8, &bad);
+	if (bad || text[4] != '-' || text[7] != '-' || century > 21 || month - 1 > 11 || number - 1 > 27)
+		return 0;
+	memcpy(day->text, text, sizeof(day->text));
+	day->seconds = flow_days_from_civil((int64_t)(century * 100 + year), month, number) * 86400;
+	return 1;
+}
+
+/* Seconds of "2013-01-01T10:00:00Z". 0: ask the exact function. */
+static inline int
+csv_usual_instant(const char *text, uint64_t size, csv_day *day, int64_t *seconds)
+{
+	if (size != 20 || text[10] != 'T' || text[13] != ':' || text[16] != ':' || text[19] != 'Z' ||
+		!csv_usual_day(text, day))
+		return 0;
+	unsigned bad = 0;
 	unsigned hour = csv_two_digits(text + 11, &bad);
 	unsigned minute = csv_two_digits(text + 14, &bad);
 	unsigned second = csv_two_digits(text + 17, &bad);
-	if (bad || century > 21 || month - 1 > 11 || day - 1 > 27 || hour > 23 || minute > 59 || second > 59)
-		return 0;
-	int64_t days = flow_days_from_civil((int64_t)(century * 100 + year), month, day);
-	*seconds = days * 86400 + (int64_t)(hour * 3600 + minute * 60 + second);
-	return 1;
+	*seconds = day->seconds + (int64_t)(hour * 3600 + minute * 60 + second);
+	return !bad && hour <= 23 && minute <= 59 && second <= 59;
 }
 
 #endif

@@ -23,7 +23,7 @@ csv_columns_resize(struct flow_decoder *d, uint32_t count)
 	d->saved = saved;
 	d->state.column_count = count;
 	memset(d->seen, 0, d->field_count);
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i <= count; i++) /* the last one is what stands behind the columns */
 		columns[i].field = CSV_NO_FIELD;
 	return FLOW_OK;
 }
@@ -36,7 +36,6 @@ csv_column_set(struct flow_decoder *d, uint32_t column, uint32_t field)
 	c->schema = schema;
 	c->field = field;
 	c->nullable = flow_schema_nullable(schema) != 0;
-	c->small = schema->kind == FLOW_KIND_INT32;
 	d->seen[field] = 1;
 	if (!d->wanted[field])
 		c->action = SKIP;
@@ -44,8 +43,10 @@ csv_column_set(struct flow_decoder *d, uint32_t column, uint32_t field)
 		c->action = AS_LOCAL_NUMBER;
 	else if (schema->kind == FLOW_KIND_STRING || schema->kind == FLOW_KIND_ANY)
 		c->action = AS_STRING;
-	else if (schema->kind == FLOW_KIND_INT64 || schema->kind == FLOW_KIND_INT32)
+	else if (schema->kind == FLOW_KIND_INT64)
 		c->action = AS_INTEGER;
+	else if (schema->kind == FLOW_KIND_INT32)
+		c->action = AS_INT32;
 	else if (schema->kind == FLOW_KIND_TIMESTAMP && schema->unit == FLOW_MICROSECONDS &&
 			 (schema->flags & FLOW_SCHEMA_ZONED) != 0)
 		c->action = AS_INSTANT;

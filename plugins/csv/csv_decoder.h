@@ -5,6 +5,7 @@
 #define CSV_DECODER_H
 
 #include "csv.h"
+#include "csv_cells.h"
 
 #define CSV_INDEX_BYTES 4096u
 
@@ -16,13 +17,13 @@
 #define AS_OTHER 4
 #define AS_LOCAL_NUMBER 5
 #define AS_INSTANT 6
+#define AS_INT32 7
 
 struct column {
 	const flow_schema *schema; /* NULL: not a field */
 	uint32_t field;            /* or CSV_NO_FIELD */
 	uint8_t action;
 	uint8_t nullable;
-	uint8_t small; /* int32 */
 };
 
 /* What goes into checkpoints; the map of columns follows unless it is the usual one. */
@@ -43,7 +44,7 @@ struct flow_decoder {
 	const flow_schema *schema;
 	csv_indexer index;
 	struct state state;
-	struct column *columns; /* of the file, in its order: state.column_count */
+	struct column *columns; /* of the file, in its order: state.column_count, and one that is skipped */
 	uint32_t field_count;   /* of the schema */
 	int sparse;             /* some fields are not read, or are no columns of the file */
 	int defaults;           /* .. and some of those have a default */
@@ -52,6 +53,7 @@ struct flow_decoder {
 	char *place;
 	uint64_t place_size;
 	char *saved; /* the state as bytes, with room for the map of columns */
+	csv_day day; /* of the last timestamp */
 	uint32_t positions[CSV_INDEX_BYTES + 64];
 };
 

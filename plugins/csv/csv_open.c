@@ -84,6 +84,8 @@ read_characters(csv_serde *s, const flow_options *from, flow_error *error)
 		return status;
 	if (f->escape == f->quote)
 		f->escape = 0; /* doubled quotes are understood anyway */
+	if (f->quote != CSV_NO_QUOTE)
+		f->starts[f->quote] = CSV_STARTS_QUOTED;
 	read_escapes(f, from);
 	if (f->delimiter == f->quote || f->delimiter == f->escape || f->delimiter == f->comment || f->quote == f->comment ||
 		(f->escape != 0 && f->escape == f->comment))
@@ -142,6 +144,10 @@ add_token(csv_serde *s, flow_slice text, char **to, flow_error *error)
 	}
 	if (text.size != 0)
 		memcpy(&f->token_heads[f->token_count], text.data, text.size < 8 ? text.size : 8);
+	if (text.size != 0)
+		f->starts[(unsigned char)text.data[0]] |= CSV_STARTS_NULL;
+	else
+		f->starts[(unsigned char)f->delimiter] = f->starts['\n'] = f->starts['\r'] = CSV_STARTS_NULL;
 	f->tokens[f->token_count++] = keep_text(to, text);
 	f->token_sizes |= 1ull << (text.size < 63 ? text.size : 63);
 	return FLOW_OK;

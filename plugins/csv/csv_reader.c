@@ -108,14 +108,14 @@ fault(struct record *r, flow_status status, uint32_t column, const char *text, f
 	r->value = value;
 }
 
-static flow_status
-convert_other(const struct column *c, flow_slice text, struct record *r, flow_value *cell)
+static uint32_t
+column_number(const struct flow_decoder *d, const struct column *c)
 {
-	return flow_parse_cell(c->schema, text, r->builder, cell);
+	return (uint32_t)(c - d->columns);
 }
 
 /* A number with a decimal mark or separators of its own. */
-static __attribute__((noinline)) flow_status
+static flow_status
 convert_local(const struct flow_decoder *d, const struct column *c, flow_slice text, struct record *r, flow_value *cell)
 {
 	char short_text[LOCAL_TEXT + 16];
@@ -132,74 +132,81 @@ convert_local(const struct flow_decoder *d, const struct column *c, flow_slice t
 	else if (c->schema->kind == FLOW_KIND_FLOAT64 && csv_usual_float(plain, (uint64_t)size, &number))
 		*cell = flow_float64(number);
 	else
-		return convert_other(c, flow_slice_make(plain, (uint64_t)size), r, cell);
+		return flow_parse_cell(c->schema, flow_slice_make(plain, (uint64_t)size), r->builder, cell);
 	return FLOW_OK;
 }
 
-/* A field's text into its cell. `token_sizes`: those of the format, or 0: it is not null. */
-static inline __attribute__((always_inline)) void
-take_field(struct flow_decoder *d, struct scan *s, struct record *r, const struct column *c, const char *text,
-		   uint64_t size, uint64_t token_sizes)
+/* A text that means null? Then the cell is. */
+static int
+take_null(const struct flow_decoder *d, struct record *r, const struct column *c, const char *text, uint64_t size)
 {
-	flow_value *cell = &r->cells[c->field];
-	flow_status status = FLOW_OK;
-	if (__builtin_expect((token_sizes >> (size < 63 ? size : 63) & 1) != 0, 0) && csv_is_token(d->format, text, size)) {
-		*cell = flow_null();
-		if (!c->nullable)
-			fault(r, FLOW_E_TYPE, r->fields, "is null, and its type does not allow that (a '?' behind the type does)",
-				  flow_slice_make(text, size));
-		return;
-	}
-	switch (c->action) {
-	case AS_STRING:
-		*cell = flow_string(text, (uint32_t)size);
-		if (__builtin_expect(s->high != 0, 0) && flow_utf8_check(text, size) != size)
-			fault(r, FLOW_E_DECODE, r->fields, "is not valid UTF-8 (declare it as bytes to take it as it is)",
-				  flow_slice_make(NULL, 0));
-		return;
-	case AS_INTEGER: {
-		int64_t number;
-		if (__builtin_expect(csv_usual_integer(text, size, &number) && (!c->small || number == (int32_t)number), 1)) {
-			*cell = flow_int64(number);
-			return;
-		}
-		status = convert_other(c, flow_slice_make(text, size), r, cell);
-		break;
-	}
-	case AS_FLOAT: {
-		double number;
-		if (__builtin_expect(csv_usual_float(text, size, &number), 1)) {
-			*cell = flow_float64(number);
-			return;
-		}
-		status = convert_other(c, flow_slice_make(text, size), r, cell);
-		break;
-	}
-	case AS_INSTANT: {
-		int64_t seconds;
-		if (__builtin_expect(csv_usual_instant(text, size, &seconds), 1)) {
-			*cell = flow_timestamp(seconds * 1000000, FLOW_MICROSECONDS, FLOW_ZONED);
-			return;
-		}
-		status = convert_other(c, flow_slice_make(text, size), r, cell);
-		break;
-	}
-	case AS_LOCAL_NUMBER:
-		status = convert_local(d, c, flow_slice_make(text, size), r, cell);
-		break;
-	default:
-		status = convert_other(c, flow_slice_make(text, size), r, cell);
-	}
-	if (status != FLOW_OK)
-		fault(r, status, r->fields, NULL, flow_slice_make(text, size));
+	if (!csv_is_token(d->format, text, size))
+		return 0;
+	r->cells[c->field] = flow_null();
+	if (!c->nullable)
+		fault(r, FLOW_E_TYPE, column_number(d, c),
+			  "is null, and its type does not allow that (a '?' behind the type does)", flow_slice_make(text, size));
+	return 1;
 }
 
-/* The same for fields that had quotes or escapes. */
+/* What the short ways into a cell do not take. */
 static __attribute__((noinline)) void
-take_unusual(struct flow_decoder *d, struct scan *s, struct record *r, const struct column *c, const char *text,
-			 uint64_t size, int not_null)
+take_exactly(const struct flow_decoder *d, struct record *r, const struct column *c, const char *text, uint64_t size)
 {
-	take_field(d, s, r, c, text, size, not_null ? 0 : d->format->token_sizes);
+	flow_value *cell = &r->cells[c->field];
+	flow_slice whole = flow_slice_make(text, size);
+	flow_status status = c->action == AS_LOCAL_NUMBER ? convert_local(d, c, whole, r, cell)
+													  : flow_parse_cell(c->schema, whole, r->builder, cell);
+	if (status != FLOW_OK)
+		fault(r, status, column_number(d, c), NULL, whole);
+}
+
+static inline void
+take_string(const struct flow_decoder *d, const struct scan *s, struct record *r, const struct column *c,
+			const char *text, uint64_t size)
+{
+	r->cells[c->field] = flow_string(text, (uint32_t)size);
+	if (__builtin_expect(s->high != 0, 0) && flow_utf8_check(text, size) != size)
+		fault(r, FLOW_E_DECODE, column_number(d, c), "is not valid UTF-8 (declare it as bytes to take it as it is)",
+			  flow_slice_make(NULL, 0));
+}
+
+/* A field's text, which is not null, into its cell. */
+static inline __attribute__((always_inline)) void
+take_field(struct flow_decoder *d, const struct scan *s, struct record *r, const struct column *c, const char *text,
+		   uint64_t size)
+{
+	flow_value *cell = &r->cells[c->field];
+	int64_t number;
+	double fraction;
+	if (c->action == AS_INTEGER) {
+		if (__builtin_expect(csv_usual_integer(text, size, &number), 1))
+			*cell = flow_int64(number);
+		else
+			take_exactly(d, r, c, text, size);
+		return;
+	}
+	if (c->action == AS_STRING) {
+		take_string(d, s, r, c, text, size);
+		return;
+	}
+	if (c->action == AS_FLOAT && csv_usual_float(text, size, &fraction))
+		*cell = flow_float64(fraction);
+	else if (c->action == AS_INSTANT && csv_usual_instant(text, size, &d->day, &number))
+		*cell = flow_timestamp(number * 1000000, FLOW_MICROSECONDS, FLOW_ZONED);
+	else if (c->action == AS_INT32 && csv_usual_integer(text, size, &number) && number == (int32_t)number)
+		*cell = flow_int64(number);
+	else
+		take_exactly(d, r, c, text, size);
+}
+
+/* The same for fields that had quotes or escapes, or may be null. */
+static __attribute__((noinline)) void
+take_unusual(struct flow_decoder *d, const struct scan *s, struct record *r, const struct column *c, const char *text,
+			 uint64_t size, int may_be_null)
+{
+	if (!may_be_null || !take_null(d, r, c, text, size))
+		take_field(d, s, r, c, text, size);
 }
 
 /* The text between quotes with doubled quotes (and escapes) undone; NULL: out of memory. */
@@ -326,7 +333,7 @@ quoted_field(struct flow_decoder *d, struct scan *s, struct record *r, uint32_t 
 		if (text == NULL)
 			fault(r, FLOW_E_MEMORY, r->fields, "out of memory", flow_slice_make(NULL, 0));
 		else
-			take_unusual(d, s, r, c, text, size, 1);
+			take_unusual(d, s, r, c, text, size, 0);
 	}
 	return end_quoted(d, s, r, close + 1, r->fields);
 }
@@ -363,35 +370,30 @@ escaped_field(struct flow_decoder *d, struct scan *s, struct record *r, uint32_t
 	if (text == NULL)
 		fault(r, FLOW_E_MEMORY, r->fields, "out of memory", flow_slice_make(NULL, 0));
 	else
-		take_unusual(d, s, r, c, text, size, !token);
+		take_unusual(d, s, r, c, text, size, token);
 	return WHOLE;
 }
 
 /* --- records --------------------------------------------------------------------------------------------------------- */
 
-static const struct column skipped_column = { .action = SKIP };
-
-/* One record from r->start on. On WHOLE r->at is its line feed, or r->end. What does not change within a record is in locals: stores
- * into cells could change anything else, as far as a compiler knows. */
+/* One record from r->start on. On WHOLE r->at is its line feed, or r->end. `plain`: nothing is trimmed, and there is no escape. What does
+ * not change within a record is in locals: stores into cells could change anything else, as far as a compiler knows. */
 static inline __attribute__((always_inline)) int
-cut_record(struct flow_decoder *d, struct scan *s, struct record *r, int trim)
+cut_record(struct flow_decoder *d, struct scan *s, struct record *r, int plain)
 {
+	const csv_format *f = d->format;
 	const char *data = s->data;
-	const struct column *columns = d->columns;
-	const uint32_t count = d->state.column_count;
+	const struct column *c = d->columns;
+	const struct column *behind = c + d->state.column_count; /* a column that is skipped */
 	const uint32_t end = r->end;
-	const int quote = d->format->quote;
-	const int escape = d->format->escape != 0 ? d->format->escape : -1;
-	const uint64_t token_sizes = d->format->token_sizes;
 	uint32_t at = r->start;
-	uint32_t fields = 0;
-	for (;;) {
-		const struct column *c = fields < count ? &columns[fields] : &skipped_column;
+	for (uint32_t fields = 0;; c += c != behind) {
 		uint32_t stop;
 		r->fields = fields++;
-		while (trim && at < end && csv_is_blank(d->format, data[at]))
+		while (!plain && f->trim && at < end && csv_is_blank(f, data[at]))
 			at++;
-		if (__builtin_expect(data[at] == quote && at < end, 0)) {
+		uint8_t starts = f->starts[(unsigned char)data[at]];
+		if (__builtin_expect(starts == CSV_STARTS_QUOTED && at < end, 0)) {
 			int result = quoted_field(d, s, r, at, c);
 			if (result != WHOLE)
 				return result;
@@ -402,19 +404,23 @@ cut_record(struct flow_decoder *d, struct scan *s, struct record *r, int trim)
 				if (!r->final)
 					return r->over ? TOO_LONG : INCOMPLETE;
 				stop = end;
+				starts = CSV_STARTS_NULL;
 			}
-			if (__builtin_expect(data[stop] == escape && stop < end, 0)) {
+			if (!plain && f->escape != 0 && data[stop] == f->escape && stop < end) {
 				int result = escaped_field(d, s, r, at, stop, c);
 				if (result != WHOLE)
 					return result;
 				stop = r->at;
 			} else if (c->action != SKIP) {
 				uint32_t size = stop - at;
-				if (data[stop] == '\n' && size != 0 && data[stop - 1] == '\r' && stop < end)
+				if (__builtin_expect(data[stop] == '\n', 0) && size != 0 && data[stop - 1] == '\r' && stop < end)
 					size--;
-				while (trim && size != 0 && csv_is_blank(d->format, data[at + size - 1]))
+				while (!plain && f->trim && size != 0 && csv_is_blank(f, data[at + size - 1]))
 					size--;
-				take_field(d, s, r, c, data + at, size, token_sizes);
+				if (__builtin_expect(starts != 0, 0))
+					take_unusual(d, s, r, c, data + at, size, 1);
+				else
+					take_field(d, s, r, c, data + at, size);
 			}
 		}
 		if (stop == end || data[stop] == '\n') {
@@ -427,9 +433,9 @@ cut_record(struct flow_decoder *d, struct scan *s, struct record *r, int trim)
 }
 
 static __attribute__((noinline)) int
-cut_trimmed_record(struct flow_decoder *d, struct scan *s, struct record *r)
+cut_unusual_record(struct flow_decoder *d, struct scan *s, struct record *r)
 {
-	return cut_record(d, s, r, 1);
+	return cut_record(d, s, r, 0);
 }
 
 static flow_status
@@ -634,7 +640,8 @@ decode_rows(struct flow_decoder *d, flow_window *window, struct scan *s, flow_bu
 			break;
 		}
 		start_record(d, s, &r, at, final);
-		int result = __builtin_expect(d->format->trim, 0) ? cut_trimmed_record(d, s, &r) : cut_record(d, s, &r, 0);
+		int unusual = d->format->trim || d->format->escape != 0;
+		int result = __builtin_expect(unusual, 0) ? cut_unusual_record(d, s, &r) : cut_record(d, s, &r, 1);
 		if (result == INCOMPLETE)
 			break;
 		if (result != WHOLE) {
