@@ -32,7 +32,7 @@ kafka_output_topic(flow_system *system, const flow_stream_request *request, cons
 	for (int tries = 0; (status = kafka_admin_partitions(system, topic, partitions, error)) == FLOW_E_NOT_FOUND &&
 						tries < system->request_timeout / 50;
 		 tries++)
-		rd_kafka_queue_poll(rd_kafka_queue_get_main(system->client), 50);
+		rd_kafka_poll(system->client, 50);
 	return status;
 }
 
