@@ -9,6 +9,8 @@
 
 #include "kafka_output.h"
 
+#define TRIES 3
+
 /* --- what a group has committed ----------------------------------------------------------------------------------------- */
 
 /* The topics of all outputs that share the transaction, once each; partition 0 holds what is written down for them. */
@@ -144,14 +146,14 @@ kafka_transaction_is_overdue(const struct kafka_producer *producer)
 	return t->open && producer->host->monotonic() - t->began >= producer->system->transaction_timeout;
 }
 
-/* Whether a newer process has fenced this one. Brokers also fence whoever took too long; before that, only a newer process can. */
+/* Whether a newer process has fenced this one. Brokers also fence whoever took too long; before that, only a newer process can. Who was
+ * too slow before it had written its name down tries again: the name that is there may be of an earlier run. */
 static flow_status
 was_taken_over(struct kafka_producer *producer, int *newer, flow_error *error)
 {
 	char text[KAFKA_ERROR_SIZE];
 	rd_kafka_resp_err_t code = fatal_error(producer, text, sizeof(text));
-	*newer = kafka_status(code) == FLOW_E_FENCED &&
-			 (!producer->transaction.claimed || !kafka_transaction_is_overdue(producer));
+	*newer = kafka_status(code) == FLOW_E_FENCED && !kafka_transaction_is_overdue(producer);
 	if (code == RD_KAFKA_RESP_ERR_NO_ERROR || *newer || !producer->transaction.claimed)
 		return FLOW_OK;
 	return find_newer(producer, newer, error);
@@ -253,14 +255,14 @@ claim(struct kafka_producer *producer, flow_error *error)
 {
 	struct kafka_transaction *t = &producer->transaction;
 	const int patience = producer->system->request_timeout;
-	rd_kafka_error_t *cause = t->open ? NULL : rd_kafka_begin_transaction(producer->client);
-	t->open = t->open || cause == NULL;
-	if (cause == NULL && !t->committing)
-		cause = kafka_transaction_note(producer, t->process_group, producer->host->now() / 1000, t->process);
+	rd_kafka_error_t *cause = rd_kafka_begin_transaction(producer->client);
 	if (cause == NULL) {
-		t->committing = 1;
-		cause = rd_kafka_commit_transaction(producer->client, patience);
+		t->open = 1;
+		t->began = producer->host->monotonic();
+		cause = kafka_transaction_note(producer, t->process_group, producer->host->now() / 1000, t->process);
 	}
+	if (cause == NULL)
+		cause = rd_kafka_commit_transaction(producer->client, patience);
 	if (cause != NULL)
 		return kafka_transaction_failed(producer, cause, "transaction of the start", error);
 	t->claimed = 1;
@@ -268,33 +270,49 @@ claim(struct kafka_producer *producer, flow_error *error)
 	return FLOW_OK;
 }
 
+/* From the beginning, with a new client: it ends what an earlier try left. */
+static flow_status
+take_over(struct kafka_producer *producer, flow_error *error)
+{
+	struct kafka_transaction *t = &producer->transaction;
+	char text[KAFKA_ERROR_SIZE];
+	flow_status status = FLOW_OK;
+	if (producer->client == NULL || t->initialised ||
+		fatal_error(producer, text, sizeof(text)) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+		t->initialised = t->claimed = t->open = t->committing = 0;
+		status = kafka_producer_connect(producer, error);
+	}
+	t->lost = FLOW_OK;
+	if (status != FLOW_OK)
+		return status;
+	rd_kafka_error_t *cause = rd_kafka_init_transactions(producer->client, producer->system->request_timeout);
+	if (cause != NULL)
+		return kafka_transaction_failed(producer, cause, "transactions cannot begin", error);
+	t->initialised = 1;
+	return claim(producer, error);
+}
+
 flow_status
 kafka_transaction_fence(struct kafka_producer *producer, flow_error *error)
 {
 	struct kafka_transaction *t = &producer->transaction;
 	char text[KAFKA_ERROR_SIZE];
-	int fatal = fatal_error(producer, text, sizeof(text)) != RD_KAFKA_RESP_ERR_NO_ERROR, newer = 0;
-	if (producer->client != NULL && t->initialised && t->claimed && !t->open && !fatal)
+	int newer = 0;
+	if (producer->client != NULL && t->initialised && t->claimed && !t->open &&
+		fatal_error(producer, text, sizeof(text)) == RD_KAFKA_RESP_ERR_NO_ERROR)
 		return FLOW_OK; /* nobody else has come since */
 	flow_status status = was_taken_over(producer, &newer, error);
 	if (status == FLOW_OK && newer)
 		status = kafka_transaction_lost(producer, error);
 	if (status != FLOW_OK)
 		return status;
-	if (producer->client == NULL || fatal || (t->initialised && (t->claimed || t->lost != FLOW_OK))) {
-		t->initialised = t->claimed = t->open = t->committing = 0;
-		status = kafka_producer_connect(producer, error);
-	}
-	if (status == FLOW_OK && !t->initialised) {
-		rd_kafka_error_t *cause = rd_kafka_init_transactions(producer->client, producer->system->request_timeout);
-		if (cause != NULL)
-			return kafka_transaction_failed(producer, cause, "transactions cannot begin", error);
-		t->initialised = 1;
-	}
-	t->lost = FLOW_OK;
-	if (status == FLOW_OK)
-		status = claim(producer, error);
+	status = take_over(producer, error);
+	for (int again = 0; status == FLOW_E_CONFLICT && again < TRIES; again++)
+		status = take_over(producer, error); /* a broker that died took that transaction along too */
 	if (status == FLOW_OK)
 		kafka_transaction_reset(producer);
-	return status;
+	if (status != FLOW_E_CONFLICT)
+		return status;
+	snprintf(text, sizeof(text), "%s", t->why);
+	return flow_fail(producer->host, error, FLOW_E_UNAVAILABLE, "%s", text);
 }
