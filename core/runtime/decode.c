@@ -20,6 +20,14 @@ source_reject(void *context, flow_builder *builder, const flow_rejection *reject
 	return record_error_handle(self->n, self->stream->record_errors, &what);
 }
 
+flow_status
+source_reject_unread(void *context, flow_builder *builder, const flow_rejection *rejection)
+{
+	source_self *self = context;
+	self->partition = source_find(self, builder->partition);
+	return self->partition == NULL ? FLOW_E_PLUGIN : source_reject(context, builder, rejection);
+}
+
 static int
 passes_bytes(const plan_serde *serde)
 {

@@ -111,6 +111,8 @@ flow_status decode_open(source_self *self);
 void decode_close(source_self *self);
 flow_status decode_finish_rows(source_self *self, const uint32_t *selection, uint32_t selected);
 flow_status source_reject(void *context, flow_builder *builder, const flow_rejection *rejection);
+/* Of a record that the system itself refuses while it is read; the builder names its partition. */
+flow_status source_reject_unread(void *context, flow_builder *builder, const flow_rejection *rejection);
 
 /* reader.c: the thread of a blocking source. */
 flow_status reader_start(source_self *self, flow_error *error);

@@ -250,6 +250,7 @@ source_open_node(node *n)
 	self->selections = builder_create(run->pool, 1, 0);
 	if (self->raw == NULL || self->selections == NULL)
 		return FLOW_E_MEMORY;
+	builder_on_reject(self->raw, source_reject_unread, self);
 	flow_status status = FLOW_OK;
 	for (uint32_t i = 0; status == FLOW_OK && i < self->partition_count; i++) {
 		const source_partition *p = self->partitions[i];

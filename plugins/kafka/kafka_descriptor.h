@@ -97,6 +97,9 @@ typedef struct kafka_output_descriptor {
 /* "read_committed", "read_uncommitted". */
 #define kafka_input_with_isolation(in, choice) FLOW_SAME(in, flow_put_text((in).input, "isolation", choice, FLOW_HERE))
 #define kafka_input_with_headers(in, truth) FLOW_SAME(in, flow_put_bool((in).input, "headers", truth, FLOW_HERE))
+/* A header that says who gave the timestamp, "create" or "log_append". */
+#define kafka_input_with_timestamp_type_header(in, name)                                                               \
+	FLOW_SAME(in, flow_put_text((in).input, "timestamp_type_header", name, FLOW_HERE))
 #define kafka_input_with_fetch_message_max_bytes(in, size)                                                             \
 	FLOW_SAME(in, flow_put_text((in).input, "fetch_message_max_bytes", size, FLOW_HERE))
 #define kafka_input_with_consumer(in, property, value)                                                                 \

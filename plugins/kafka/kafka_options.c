@@ -172,16 +172,29 @@ OPTION(input_isolation, .type = FLOW_OPTION_ENUM, .name = "isolation", .choices 
 	   .default_text = "read_committed", .doc = "Which records of transactions are read.");
 OPTION(input_headers, .type = FLOW_OPTION_BOOL, .name = "headers", .default_text = "true",
 	   .doc = "Headers come along. Without them reading is a little cheaper.");
+OPTION(input_type_header, .type = FLOW_OPTION_STRING, .name = "timestamp_type_header", .example = "\"timestamp-type\"",
+	   .doc =
+		   "Name of a header that each record gets, which says who gave it its timestamp: `create` (who wrote it) or "
+		   "`log_append` (the broker). Absent: none.");
 OPTION(input_fetch_bytes, .type = FLOW_OPTION_SIZE, .name = "fetch_message_max_bytes", .minimum = "1KiB",
 	   .maximum = "1GiB",
 	   .doc = "Bytes of one partition that a broker sends at once; a larger record comes all the same.");
 OPTION(input_consumer, .type = FLOW_OPTION_MAP, .element = FLOW_OPTION_ANY, .name = "consumer",
 	   .example = "{ fetch = { min = { bytes = 1000; }; }; }",
 	   .doc = "Properties of librdkafka for this input, over those of the system.");
-static const flow_option *const input_list[] = { &input_pattern,      &input_group,           &input_assignment,
-												 &input_rebalance,    &input_start_timestamp, &input_start_offsets,
-												 &input_offset_reset, &input_isolation,       &input_headers,
-												 &input_fetch_bytes,  &input_consumer,        NULL };
+static const flow_option *const input_list[] = { &input_pattern,
+												 &input_group,
+												 &input_assignment,
+												 &input_rebalance,
+												 &input_start_timestamp,
+												 &input_start_offsets,
+												 &input_offset_reset,
+												 &input_isolation,
+												 &input_headers,
+												 &input_type_header,
+												 &input_fetch_bytes,
+												 &input_consumer,
+												 NULL };
 const flow_option_set kafka_input_options = {
 	.struct_size = FLOW_SIZEOF(flow_option_set),
 	.scope = "input",

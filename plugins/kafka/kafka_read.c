@@ -307,6 +307,21 @@ measure_run(flow_source *source, const struct kafka_partition *p, uint32_t at, c
 	return count;
 }
 
+/* FLOW_AGAIN: it is dealt with. */
+static flow_status
+reject_one(flow_source *source, struct kafka_partition *p, uint32_t at, flow_builder *builder)
+{
+	rd_kafka_message_t *message = *held_at(source, at);
+	flow_status status = kafka_record_reject(message, builder);
+	p->last = message->offset;
+	take_out(source, at, 1);
+	rd_kafka_message_destroy(message);
+	reached(p, p->last + 1);
+	if (p->last + 1 >= p->bound)
+		kafka_partition_end(source, p);
+	return status == FLOW_OK ? FLOW_AGAIN : status;
+}
+
 static flow_status
 hand_on(flow_source *source, struct kafka_partition *p, uint32_t at, flow_builder *builder, flow_error *error)
 {
@@ -318,17 +333,21 @@ hand_on(flow_source *source, struct kafka_partition *p, uint32_t at, flow_builde
 		kafka_partition_end(source, p);
 	if (count == 0)
 		return FLOW_AGAIN;
+	if (kafka_record_is_bad(*held_at(source, at)))
+		return reject_one(source, p, at, builder);
 	builder->flags |= FLOW_BATCH_RAW;
 	struct lent *lent = flow_builder_alloc(builder, sizeof(*lent) + count * sizeof(lent->messages[0]));
 	if (lent == NULL ||
 		builder->ops->add_columns(builder, FLOW_COLUMN_KEY | FLOW_COLUMN_TIMESTAMP | FLOW_COLUMN_ORDINAL) != FLOW_OK)
 		return kafka_no_memory(source->system->host, error);
 	for (uint32_t i = 0; i < count; i++) {
-		flow_status status = kafka_record_add(source, p, *held_at(source, at + i), builder, error);
-		if (status != FLOW_OK && i == 0)
-			return status;
+		if (i != 0 && kafka_record_is_bad(*held_at(source, at + i))) {
+			count = i; /* those in front of it first */
+			break;
+		}
+		flow_status status = kafka_record_add(source, *held_at(source, at + i), builder, error);
 		if (status != FLOW_OK)
-			count = i; /* those in front of it first; it fails alone next time */
+			return status;
 	}
 	lent->count = count;
 	memcpy(lent->messages, held_at(source, at), count * sizeof(lent->messages[0]));

@@ -11,6 +11,7 @@ kafka_settings_free(struct kafka_input_settings *settings)
 	host->release(settings->topic);
 	host->release(settings->pattern);
 	host->release(settings->group);
+	host->release(settings->type_header);
 	if (settings->has_expression)
 		regfree(&settings->expression);
 	for (uint64_t i = 0; i < settings->start_count; i++)
@@ -86,7 +87,8 @@ kafka_settings_read(const flow_host *host, const flow_stream_request *request, s
 {
 	const flow_options *options = request->options;
 	flow_slice pattern = flow_option_text(options, "pattern"), group = flow_option_text(options, "group");
-	flow_slice reset = flow_option_text(options, "offset_reset");
+	flow_slice reset = flow_option_text(options, "offset_reset"),
+			   type = flow_option_text(options, "timestamp_type_header");
 	const flow_option_value *timestamp = flow_option_get(options, "start_timestamp");
 	memset(settings, 0, sizeof(*settings));
 	settings->host = host;
@@ -106,7 +108,10 @@ kafka_settings_read(const flow_host *host, const flow_stream_request *request, s
 		settings->topic = kafka_copy(host, request->physical_name);
 	if (group.data != NULL)
 		settings->group = kafka_copy(host, group);
-	if ((pattern.data == NULL && settings->topic == NULL) || (group.data != NULL && settings->group == NULL))
+	if (type.data != NULL)
+		settings->type_header = kafka_copy(host, type);
+	if ((type.data != NULL && settings->type_header == NULL) || (pattern.data == NULL && settings->topic == NULL) ||
+		(group.data != NULL && settings->group == NULL))
 		status = kafka_no_memory(host, error);
 	if (status == FLOW_OK)
 		status = read_starts(settings, flow_option_get(options, "start_offsets"), error);

@@ -36,6 +36,7 @@ struct kafka_input_settings {
 	uint32_t reset; /* FLOW_START_*; 0: an error */
 	int anew;       /* what the group has committed does not count */
 	int headers;
+	char *type_header; /* name of the header that says who gave the timestamp; NULL: none */
 	int bounded;
 };
 
@@ -193,8 +194,12 @@ flow_status kafka_read_start(flow_source *source, flow_error *error);
 /* Forgets messages that were taken and not handed on, of one partition, or of all (NULL). */
 void kafka_read_drop(flow_source *source, const struct kafka_partition *p);
 /* Adds the message as a row that points into it. */
-flow_status kafka_record_add(flow_source *source, const struct kafka_partition *p, const rd_kafka_message_t *message,
-							 flow_builder *builder, flow_error *error);
+flow_status kafka_record_add(flow_source *source, const rd_kafka_message_t *message, flow_builder *builder,
+							 flow_error *error);
+/* Its timestamp is none that a record can have. */
+int kafka_record_is_bad(const rd_kafka_message_t *message);
+/* Such a record follows the policy; FLOW_OK: go on. */
+flow_status kafka_record_reject(const rd_kafka_message_t *message, flow_builder *builder);
 
 /* kafka_group.c -------------------------------------------------------------------------------------------------------- */
 

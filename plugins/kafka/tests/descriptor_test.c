@@ -56,6 +56,7 @@ given_an_input_when_described_then_each_setter_says_its_property_and_nothing_els
 	SAYS(kafka_input_with_isolation(in, "read_uncommitted"), "input in: isolation = \"read_uncommitted\"\n");
 	SAYS(kafka_input_with_headers(in, 0), "input in: headers = false\n");
 	SAYS(kafka_input_with_headers(in, 1), "input in: headers = true\n");
+	SAYS(kafka_input_with_timestamp_type_header(in, "tt"), "input in: timestamp_type_header = \"tt\"\n");
 	SAYS(kafka_input_with_fetch_message_max_bytes(in, "1MiB"), "input in: fetch_message_max_bytes = \"1MiB\"\n");
 	SAYS(kafka_input_with_consumer(in, "check.crcs", "true"), "input in: consumer.check.crcs = \"true\"\n");
 	SAYS(flow_input_with_delete_committed_messages(in, 1), "input in: delete_committed_messages = true\n");
