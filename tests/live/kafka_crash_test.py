@@ -1,5 +1,5 @@
-"""kill -9 of a stateful job with two stages that writes to two topics and a file: whenever it dies, each record is there once, and what
-was counted agrees. Three kills with fixed seeds; a hundred with FLOWD_SOAK."""
+"""kill -9 of a stateful job with two stages that writes to two topics and a file, and of the broker below it: whenever one dies, each
+record is there once, and what was counted agrees. Three kills of each with fixed seeds; a hundred with FLOWD_SOAK."""
 import collections
 import json
 import random
@@ -41,13 +41,36 @@ class Crash(live.Test):
             self.assertEqual(ended.code, -signal.SIGKILL, str(ended))
             killed += 1
 
-    def expected(self):
-        """Of the copy in the file, what the windows must say."""
-        rows = [json.loads(line) for line in self.flowd.lines("copy.jsonl")]
-        self.assertEqual(sorted(row["id"] for row in rows), sorted(range(ROWS)))
-        return collections.Counter(row["user"] for row in rows), sum(row["id"] for row in rows)
+    def run_above_a_broker_that_dies(self, chance, kills):
+        """Kills the broker up to so many times, at random moments, while the job goes on; how often it was killed."""
+        killed = 0
+        with self.flowd.start("run", "job.conf", "--log-level", "warn") as job:
+            while killed < kills:
+                time.sleep(chance.uniform(0.3, 2.5))
+                if not job.running():
+                    break
+                self.kafka.service("kill")
+                self.kafka.service("start")
+                killed += 1
+            ended = job.wait()
+        self.assertEqual(ended.code, 0, str(ended))
+        return killed
 
-    def test_given_kills_at_random_moments_when_the_job_has_finished_then_topics_file_and_state_agree(self):
+    def agree(self, seed):
+        """Of the copy in the file, what topics and windows must say."""
+        rows = [json.loads(line) for line in self.flowd.lines("copy.jsonl")]
+        self.assertEqual(sorted(row["id"] for row in rows), sorted(range(ROWS)), f"seed {seed}")
+        self.assertEqual(self.sorted_ids(self.topic("all")), list(range(ROWS)), f"seed {seed}")
+        counts = [json.loads(value) for value in self.kafka.values(self.kafka.settled(self.topic("counts")))]
+        found = collections.Counter()
+        for window in counts:
+            found[window["user"]] += window["n"]
+        self.assertEqual(found, collections.Counter(row["user"] for row in rows), f"seed {seed}")
+        self.assertEqual(sum(window["sum"] for window in counts), sum(row["id"] for row in rows), f"seed {seed}")
+        self.assertEqual(len(counts), len({(w["user"], w.get("window_start")) for w in counts}), f"seed {seed}: a window twice")
+        (self.folder / "copy.jsonl").unlink()
+
+    def loop(self, run):
         done = seed = 0
         while done < KILLS:
             seed += 1
@@ -56,17 +79,15 @@ class Crash(live.Test):
                 self.kafka.create(self.topic(name), 2)
             self.topic("job")
             self.job(JOB)
-            done += max(1, self.run_until_done(random.Random(seed), min(5, KILLS - done)))
-            users, total = self.expected()
-            self.assertEqual(self.sorted_ids(self.topic("all")), list(range(ROWS)), f"seed {seed}")
-            counts = [json.loads(value) for value in self.kafka.values(self.kafka.settled(self.topic("counts")))]
-            found = collections.Counter()
-            for window in counts:
-                found[window["user"]] += window["n"]
-            self.assertEqual(found, users, f"seed {seed}")
-            self.assertEqual(sum(window["sum"] for window in counts), total, f"seed {seed}")
-            self.assertEqual(len(counts), len({(w["user"], w.get("window_start")) for w in counts}), f"seed {seed}: a window twice")
-            (self.folder / "copy.jsonl").unlink()
+            done += run(random.Random(seed), min(5, KILLS - done))
+            self.agree(seed)
+
+    def test_given_kills_at_random_moments_when_the_job_has_finished_then_topics_file_and_state_agree(self):
+        self.loop(self.run_until_done)
+
+    def test_given_kills_of_the_broker_when_the_job_has_finished_then_topics_file_and_state_agree(self):
+        self.cluster()
+        self.loop(self.run_above_a_broker_that_dies)
 
 
 if __name__ == "__main__":

@@ -29,12 +29,8 @@ class Faults(live.Test):
     """Each test with a cluster of its own."""
 
     def cluster(self, *options, topic=("out", 2), **configs):
-        folder = pathlib.Path(tempfile.mkdtemp(prefix="flowd-kafka-"))
-        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
-        self.addCleanup(kafka.service, "kill", folder)
-        self.kafka = kafka.Kafka.started(folder, "--heap", "256m", *options)
+        super().cluster(*options)
         self.kafka.create(*topic, **configs)
-        return self.kafka
 
     def setUp(self):
         super().setUp()
