@@ -2,6 +2,7 @@
 #include "avro.h"
 #include "flow_sdk/file.h"
 #include "flow_sdk/plugin.h"
+#include "flow_sdk/serde.h"
 
 #define SCHEMA_FILE_MAX ((uint64_t)8 << 20)
 
@@ -81,15 +82,8 @@ static const flow_option option_block_size = {
 		   "record that "
 		   "is larger is a block of its own.",
 };
-static const flow_option option_max_record = {
-	.struct_size = FLOW_SIZEOF(flow_option),
-	.type = FLOW_OPTION_SIZE,
-	.name = "max_record",
-	.default_text = "64MiB",
-	.minimum = "16",
-	.maximum = "512MiB",
-	.doc = "The longest record that is written; a longer one is a record error.",
-};
+static const flow_option option_max_record =
+	FLOW_OPTION_MAX_RECORD("64MiB", "The longest record that is written; a longer one is a record error.");
 static const flow_option option_max_block = {
 	.struct_size = FLOW_SIZEOF(flow_option),
 	.type = FLOW_OPTION_SIZE,
@@ -99,15 +93,8 @@ static const flow_option option_max_block = {
 	.maximum = "1GiB",
 	.doc = "The longest block of a container file that is read, compressed or not.",
 };
-static const flow_option option_depth_limit = {
-	.struct_size = FLOW_SIZEOF(flow_option),
-	.type = FLOW_OPTION_INT,
-	.name = "depth_limit",
-	.default_text = "256",
-	.minimum = "1",
-	.maximum = "1000",
-	.doc = "How deep records, arrays and maps may be nested; a record that is nested deeper is a record error.",
-};
+static const flow_option option_depth_limit = FLOW_OPTION_DEPTH_LIMIT(
+	"256", "How deep records, arrays and maps may be nested; a record that is nested deeper is a record error.");
 static const flow_option option_skip_bad_blocks = {
 	.struct_size = FLOW_SIZEOF(flow_option),
 	.type = FLOW_OPTION_BOOL,

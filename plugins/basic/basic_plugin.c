@@ -1,6 +1,7 @@
 /* The basic plugin: one component for each kind of value. */
 #include "basic.h"
 #include "flow_sdk/plugin.h"
+#include "flow_sdk/serde.h"
 
 /* --- opening --------------------------------------------------------------------------------------------------------- */
 
@@ -85,15 +86,8 @@ basic_decoded_schema(flow_serde *serde, flow_slice sample, const flow_schema **s
 
 /* --- tables ---------------------------------------------------------------------------------------------------------- */
 
-static const flow_option option_max_record = {
-	.struct_size = FLOW_SIZEOF(flow_option),
-	.type = FLOW_OPTION_SIZE,
-	.name = "max_record",
-	.default_text = "16MiB",
-	.minimum = "16",
-	.maximum = "512MiB",
-	.doc = "The longest line that is read from a byte stream; a longer one is a record error.",
-};
+static const flow_option option_max_record = FLOW_OPTION_MAX_RECORD(
+	"16MiB", "The longest line that is read from a byte stream; a longer one is a record error.");
 static const flow_option option_max_bytes = {
 	.struct_size = FLOW_SIZEOF(flow_option),
 	.type = FLOW_OPTION_SIZE,

@@ -2,6 +2,7 @@
 #include "csv.h"
 #include "flow_sdk/cell.h"
 #include "flow_sdk/plugin.h"
+#include "flow_sdk/serde.h"
 #include "flow_sdk/text.h"
 
 static flow_status
@@ -256,30 +257,24 @@ read_types(csv_serde *s, const flow_options *from, flow_error *error)
 
 /* --- all of them ----------------------------------------------------------------------------------------------------- */
 
-static int
-chosen(const flow_options *from, const char *option, const char *choice)
-{
-	return flow_slice_is(flow_option_text(from, option), choice);
-}
-
 static void
 read_policies(csv_format *f, const flow_options *from)
 {
 	f->header = flow_option_bool(from, "header", 1);
 	f->max_record = (uint64_t)flow_option_int(from, "max_record", (int64_t)16 << 20);
-	f->infer = chosen(from, "infer", "exact")   ? CSV_INFER_EXACT
-			   : chosen(from, "infer", "float") ? CSV_INFER_FLOAT
-												: CSV_INFER_NO;
-	f->missing = chosen(from, "missing", "null")      ? CSV_MISSING_NULL
-				 : chosen(from, "missing", "default") ? CSV_MISSING_DEFAULT
-													  : CSV_MISSING_ERROR;
-	f->extra = chosen(from, "extra", "ignore")  ? CSV_EXTRA_IGNORE
-			   : chosen(from, "extra", "error") ? CSV_EXTRA_ERROR
-												: CSV_EXTRA_KEEP;
-	f->fill_short = chosen(from, "short_rows", "null");
+	f->infer = flow_option_is(from, "infer", "exact")   ? CSV_INFER_EXACT
+			   : flow_option_is(from, "infer", "float") ? CSV_INFER_FLOAT
+														: CSV_INFER_NO;
+	f->missing = flow_option_is(from, "missing", "null")      ? CSV_MISSING_NULL
+				 : flow_option_is(from, "missing", "default") ? CSV_MISSING_DEFAULT
+															  : CSV_MISSING_ERROR;
+	f->extra = flow_option_is(from, "extra", "ignore")  ? CSV_EXTRA_IGNORE
+			   : flow_option_is(from, "extra", "error") ? CSV_EXTRA_ERROR
+														: CSV_EXTRA_KEEP;
+	f->fill_short = flow_option_is(from, "short_rows", "null");
 	f->trim = flow_option_bool(from, "trim", 0);
-	f->cut_long = chosen(from, "long_rows", "ignore");
-	f->decimal_mark = chosen(from, "decimal_mark", ",") ? ',' : '.';
+	f->cut_long = flow_option_is(from, "long_rows", "ignore");
+	f->decimal_mark = flow_option_is(from, "decimal_mark", ",") ? ',' : '.';
 }
 
 void

@@ -1,5 +1,6 @@
 /* The options of the csv serde. */
 #include "csv.h"
+#include "flow_sdk/serde.h"
 
 static const flow_option option_fields = {
 	.struct_size = FLOW_SIZEOF(flow_option),
@@ -182,15 +183,8 @@ static const flow_option option_null_token = {
 		   "an empty field is an empty string.",
 	.example = "\"NA\"",
 };
-static const flow_option option_max_record = {
-	.struct_size = FLOW_SIZEOF(flow_option),
-	.type = FLOW_OPTION_SIZE,
-	.name = "max_record",
-	.default_text = "16MiB",
-	.minimum = "16",
-	.maximum = "512MiB",
-	.doc = "The longest record that is read. A quote that is not closed within it is an error, and reading ends.",
-};
+static const flow_option option_max_record = FLOW_OPTION_MAX_RECORD(
+	"16MiB", "The longest record that is read. A quote that is not closed within it is an error, and reading ends.");
 
 static const flow_option *const options[] = {
 	&option_fields,     &option_schema,       &option_infer,      &option_header,     &option_rename,

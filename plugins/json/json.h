@@ -12,7 +12,7 @@
 #define JSON_POINTER_MAX 1024 /* longer pointers are cut in messages */
 #define JSON_WRITE_DEPTH 1000 /* nested deeper than this is not written */
 
-/* Policies. */
+/* Policies, in the order of their options' choices. */
 #define JSON_NAN_ERROR 0
 #define JSON_NAN_STRING 1
 #define JSON_NAN_NULL 2

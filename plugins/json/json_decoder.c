@@ -1,6 +1,7 @@
 /* Lines of a byte stream, items of an array, documents one behind another, or records: each one JSON document. */
 #include <stdio.h>
 
+#include "flow_sdk/decoder.h"
 #include "flow_sdk/plugin.h"
 #include "json.h"
 
@@ -48,16 +49,10 @@ json_decoder_open(flow_serde *serde, const flow_decoder_request *request, flow_d
 	if (d->place_size != 0)
 		memcpy(d->place, request->place.data, d->place_size);
 	d->parser = json_parser_create(host, &s->format);
-	int projected = request->fields != NULL && s->schema->kind == FLOW_KIND_RECORD;
-	if (projected)
-		d->wanted = (uint8_t *)flow_new(host, (uint64_t)s->schema->field_count + 1);
-	if (d->parser == NULL || (projected && d->wanted == NULL)) {
+	if (flow_wanted_fields(host, request, s->schema, &d->wanted) != FLOW_OK || d->parser == NULL) {
 		json_decoder_close(d);
 		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");
 	}
-	for (uint64_t i = 0; projected && i < request->field_count; i++)
-		if (request->fields[i] < s->schema->field_count)
-			d->wanted[request->fields[i]] = 1;
 	*decoder = d;
 	return FLOW_OK;
 }
@@ -84,17 +79,15 @@ flow_status
 json_restore(flow_decoder *d, flow_slice state, flow_error *error)
 {
 	struct state s;
-	if (state.size == sizeof(s)) {
-		memcpy(&s, state.data, sizeof(s));
-		if (s.version == STATE_VERSION && s.phase <= AT_REST && s.framing <= JSON_AUTO) {
-			d->state = s;
-			if (d->serde->format.framing != JSON_AUTO)
-				d->state.framing = (uint8_t)d->serde->format.framing;
-			return FLOW_OK;
-		}
-	}
-	return flow_fail(d->serde->host, error, FLOW_E_CORRUPT, "json: the saved state of %s is of another version",
-					 d->place);
+	flow_status status = flow_restore_state(d->serde->host, state, &s, sizeof(s), STATE_VERSION, "json", error);
+	if (status != FLOW_OK)
+		return status;
+	if (s.phase > AT_REST || s.framing > JSON_AUTO)
+		return flow_fail(d->serde->host, error, FLOW_E_CORRUPT, "json: the saved state of %s is damaged", d->place);
+	d->state = s;
+	if (d->serde->format.framing != JSON_AUTO)
+		d->state.framing = (uint8_t)d->serde->format.framing;
+	return FLOW_OK;
 }
 
 /* --- rejections ------------------------------------------------------------------------------------------------------ */
@@ -103,16 +96,10 @@ static flow_status
 reject(flow_builder *builder, const json_fault *fault, flow_slice raw, int64_t ordinal, uint64_t line)
 {
 	char reason[512];
-	flow_rejection rejection = { .struct_size = FLOW_SIZEOF(flow_rejection), .status = fault->status };
 	snprintf(reason, sizeof(reason), "%s (byte %llu%s%.*s)", fault->reason, (unsigned long long)fault->offset,
 			 fault->pointer.size == 0 ? "" : ", at ", (int)(fault->pointer.size > 128 ? 128 : fault->pointer.size),
 			 fault->pointer.size == 0 ? "" : fault->pointer.data);
-	rejection.reason = flow_slice_of(reason);
-	rejection.field = fault->pointer;
-	rejection.raw = raw;
-	rejection.ordinal = ordinal;
-	rejection.line = line;
-	return builder->ops->reject(builder, &rejection);
+	return flow_reject(builder, fault->status, reason, fault->pointer, raw, ordinal, line);
 }
 
 static flow_status

@@ -1,6 +1,7 @@
 /* The json plugin: options, the schema, and the tables. */
 #include "flow_sdk/cell.h"
 #include "flow_sdk/plugin.h"
+#include "flow_sdk/serde.h"
 #include "json.h"
 
 /* --- options --------------------------------------------------------------------------------------------------------- */
@@ -120,24 +121,9 @@ static const flow_option option_duplicates = {
 	.choices = duplicate_choices,
 	.doc = "The same key twice in one object.",
 };
-static const flow_option option_depth_limit = {
-	.struct_size = FLOW_SIZEOF(flow_option),
-	.type = FLOW_OPTION_INT,
-	.name = "depth_limit",
-	.default_text = "256",
-	.minimum = "1",
-	.maximum = "1000",
-	.doc = "How deep objects and lists may be nested; a document that is nested deeper is a record error.",
-};
-static const flow_option option_max_record = {
-	.struct_size = FLOW_SIZEOF(flow_option),
-	.type = FLOW_OPTION_SIZE,
-	.name = "max_record",
-	.default_text = "16MiB",
-	.minimum = "16",
-	.maximum = "512MiB",
-	.doc = "The longest document that is read.",
-};
+static const flow_option option_depth_limit = FLOW_OPTION_DEPTH_LIMIT(
+	"256", "How deep objects and lists may be nested; a document that is nested deeper is a record error.");
+static const flow_option option_max_record = FLOW_OPTION_MAX_RECORD("16MiB", "The longest document that is read.");
 static const char *const nan_choices[] = { "error\tthe record is an error",
 										   "string\t\"NaN\", \"Infinity\", \"-Infinity\"", "null\tnull", NULL };
 static const flow_option option_nan = {
@@ -230,25 +216,17 @@ static flow_status
 read_type(json_serde *s, const flow_options *from, uint32_t use, flow_error *error)
 {
 	const flow_schemas *schemas = (const flow_schemas *)s->host->get_service(FLOW_SERVICE_SCHEMAS);
-	const flow_option_value *fields = flow_option_get(from, "fields");
-	flow_slice schema = flow_option_text(from, "schema"), infer = flow_option_text(from, "infer");
-	int declared = fields != NULL && fields->entry_count != 0;
-	if (declared && schema.data != NULL)
-		return flow_fail(s->host, error, FLOW_E_CONFIG, "json: fields and schema say the same thing; give one of them");
-	if (declared)
-		s->schema = flow_fields_record(s->host, fields, error);
-	else if (schema.data != NULL)
-		s->schema = schemas->parse_json(schema, error);
-	else
+	flow_status status = flow_declared_type(s->host, from, &s->schema, error);
+	if (status != FLOW_OK)
+		return status;
+	if (s->schema == NULL) {
+		s->infer = use != FLOW_SERDE_ENCODES ? flow_option_choice(from, &option_infer) : JSON_INFER_NO;
 		s->schema = schemas->parse_type(flow_slice_of("any"), error);
-	if (!declared && schema.data == NULL && use != FLOW_SERDE_ENCODES)
-		s->infer = flow_slice_is(infer, "exact")   ? JSON_INFER_EXACT
-				   : flow_slice_is(infer, "float") ? JSON_INFER_FLOAT
-												   : JSON_INFER_NO;
+	}
 	if (s->schema == NULL)
 		return FLOW_E_CONFIG;
-	flow_status status =
-		s->format.extra == JSON_EXTRA_KEEP && use != FLOW_SERDE_ENCODES ? add_extra_field(s, error) : FLOW_OK;
+	if (s->format.extra == JSON_EXTRA_KEEP && use != FLOW_SERDE_ENCODES)
+		status = add_extra_field(s, error);
 	if (status != FLOW_OK)
 		return status;
 	s->node = json_node_create(s->host, s->schema, &s->format);
@@ -262,12 +240,6 @@ read_type(json_serde *s, const flow_options *from, uint32_t use, flow_error *err
 	return FLOW_E_CONFIG;
 }
 
-static int
-chosen(const flow_options *from, const char *option, const char *choice)
-{
-	return flow_slice_is(flow_option_text(from, option), choice);
-}
-
 static flow_status
 read_format(json_serde *s, const flow_options *from, flow_error *error)
 {
@@ -275,24 +247,15 @@ read_format(json_serde *s, const flow_options *from, flow_error *error)
 	flow_slice name = flow_option_text(from, "extra_field");
 	f->depth_limit = (uint32_t)flow_option_int(from, "depth_limit", 256);
 	f->max_record = (uint64_t)flow_option_int(from, "max_record", (int64_t)16 << 20);
-	f->framing = chosen(from, "framing", "array")       ? JSON_ARRAY
-				 : chosen(from, "framing", "documents") ? JSON_DOCUMENTS
-				 : chosen(from, "framing", "auto")      ? JSON_AUTO
-														: JSON_LINES;
-	f->avro = chosen(from, "encoding", "avro");
+	f->framing = flow_option_choice(from, &option_framing);
+	f->avro = flow_option_choice(from, &option_encoding);
 	f->pretty = flow_option_bool(from, "pretty", 0);
-	f->last_duplicate = chosen(from, "duplicates", "last");
-	f->extra = chosen(from, "extra", "error")  ? JSON_EXTRA_ERROR
-			   : chosen(from, "extra", "keep") ? JSON_EXTRA_KEEP
-											   : JSON_EXTRA_IGNORE;
-	f->missing = chosen(from, "missing", "error")  ? JSON_MISSING_ERROR
-				 : chosen(from, "missing", "null") ? JSON_MISSING_NULL
-												   : JSON_MISSING_DEFAULT;
-	f->null_is_default = chosen(from, "nulls", "default");
-	f->decimals_as_string = chosen(from, "decimals", "string");
-	f->nan = chosen(from, "nan", "string") ? JSON_NAN_STRING
-			 : chosen(from, "nan", "null") ? JSON_NAN_NULL
-										   : JSON_NAN_ERROR;
+	f->last_duplicate = flow_option_choice(from, &option_duplicates);
+	f->extra = flow_option_choice(from, &option_extra);
+	f->missing = flow_option_choice(from, &option_missing);
+	f->null_is_default = flow_option_choice(from, &option_nulls);
+	f->decimals_as_string = flow_option_choice(from, &option_decimals);
+	f->nan = flow_option_choice(from, &option_nan);
 	if (name.size == 0)
 		return FLOW_OK;
 	s->extra_name = (char *)flow_new(s->host, name.size);

@@ -1,19 +1,13 @@
 /* The logs plugin: options, opening, and the tables of its two serdes. */
 #include "flow_sdk/cell.h"
 #include "flow_sdk/plugin.h"
+#include "flow_sdk/serde.h"
 #include "logs.h"
 
 /* --- options --------------------------------------------------------------------------------------------------------- */
 
-static const flow_option option_max_record = {
-	.struct_size = FLOW_SIZEOF(flow_option),
-	.type = FLOW_OPTION_SIZE,
-	.name = "max_record",
-	.default_text = "1MiB",
-	.minimum = "16",
-	.maximum = "512MiB",
-	.doc = "The longest line that is read; a longer one is a record error.",
-};
+static const flow_option option_max_record =
+	FLOW_OPTION_MAX_RECORD("1MiB", "The longest line that is read; a longer one is a record error.");
 
 static const flow_option option_fields = {
 	.struct_size = FLOW_SIZEOF(flow_option),
@@ -156,8 +150,8 @@ logfmt_open(logs_serde *s, const flow_options *from, flow_error *error)
 	s->own = options;
 	if (options == NULL)
 		return flow_fail(s->host, error, FLOW_E_MEMORY, "out of memory");
-	options->extra_is_error = flow_slice_is(flow_option_text(from, "extra"), "error");
-	options->last_duplicate = flow_slice_is(flow_option_text(from, "duplicates"), "last");
+	options->extra_is_error = flow_option_choice(from, &option_extra);
+	options->last_duplicate = flow_option_choice(from, &option_duplicates);
 	if (fields == NULL || fields->entry_count == 0) {
 		s->schema = schemas->parse_type(flow_slice_of("map<string?>"), error);
 		return s->schema != NULL ? FLOW_OK : FLOW_E_CONFIG;

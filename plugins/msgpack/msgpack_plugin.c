@@ -1,6 +1,7 @@
 /* The msgpack plugin: options, the schema, and the tables. */
 #include "flow_sdk/cell.h"
 #include "flow_sdk/plugin.h"
+#include "flow_sdk/serde.h"
 #include "msgpack_serde.h"
 
 /* --- options --------------------------------------------------------------------------------------------------------- */
@@ -65,24 +66,10 @@ static const flow_option option_without_type = {
 		"What is written for decimals, dates, times, timestamps without zone and uuids, for which MessagePack has no "
 		"type.",
 };
-static const flow_option option_depth_limit = {
-	.struct_size = FLOW_SIZEOF(flow_option),
-	.type = FLOW_OPTION_INT,
-	.name = "depth_limit",
-	.default_text = "256",
-	.minimum = "1",
-	.maximum = "1000",
-	.doc = "How deep maps and arrays may be nested; an object that is nested deeper is a record error.",
-};
-static const flow_option option_max_record = {
-	.struct_size = FLOW_SIZEOF(flow_option),
-	.type = FLOW_OPTION_SIZE,
-	.name = "max_record",
-	.default_text = "16MiB",
-	.minimum = "16",
-	.maximum = "512MiB",
-	.doc = "The longest object that is read; a longer one is a record error.",
-};
+static const flow_option option_depth_limit = FLOW_OPTION_DEPTH_LIMIT(
+	"256", "How deep maps and arrays may be nested; an object that is nested deeper is a record error.");
+static const flow_option option_max_record =
+	FLOW_OPTION_MAX_RECORD("16MiB", "The longest object that is read; a longer one is a record error.");
 
 static const flow_option *const options[] = { &option_fields,      &option_schema,     &option_records,
 											  &option_extra,       &option_extensions, &option_without_type,
@@ -111,34 +98,15 @@ static flow_status
 read_type(pack_serde *s, const flow_options *from, flow_error *error)
 {
 	const flow_schemas *schemas = (const flow_schemas *)s->host->get_service(FLOW_SERVICE_SCHEMAS);
-	const flow_option_value *fields = flow_option_get(from, "fields");
-	flow_slice schema = flow_option_text(from, "schema");
-	if (fields != NULL && fields->entry_count == 0)
-		fields = NULL;
-	if (fields != NULL && schema.data != NULL)
-		return flow_fail(s->host, error, FLOW_E_CONFIG,
-						 "msgpack: fields and schema say the same thing; give one of them");
-	s->schema = fields != NULL        ? flow_fields_record(s->host, fields, error)
-				: schema.data != NULL ? schemas->parse_json(schema, error)
-									  : schemas->parse_type(flow_slice_of("any"), error);
+	flow_status status = flow_declared_type(s->host, from, &s->schema, error);
+	if (status != FLOW_OK)
+		return status;
+	if (s->schema == NULL)
+		s->schema = schemas->parse_type(flow_slice_of("any"), error);
 	if (s->schema == NULL)
 		return FLOW_E_CONFIG;
 	s->node = pack_node_create(s->host, s->schema);
 	return s->node != NULL ? FLOW_OK : flow_fail(s->host, error, FLOW_E_MEMORY, "out of memory");
-}
-
-/* The place of what was chosen among the choices of an option. */
-static int
-choice_of(const flow_options *from, const flow_option *option)
-{
-	flow_slice chosen = flow_option_text(from, option->name);
-	for (int i = 0; option->choices[i] != NULL; i++) {
-		const char *tab = strchr(option->choices[i], '\t');
-		if (tab != NULL &&
-			flow_slice_equal(chosen, flow_slice_make(option->choices[i], (uint64_t)(tab - option->choices[i]))))
-			return i;
-	}
-	return 0;
 }
 
 static flow_status
@@ -151,10 +119,10 @@ pack_open(const flow_host *host, const flow_options *from, uint32_t use, flow_se
 	s->host = host;
 	s->format.depth_limit = (uint32_t)flow_option_int(from, "depth_limit", 256);
 	s->format.max_record = (uint64_t)flow_option_int(from, "max_record", (int64_t)16 << 20);
-	s->format.records_as_array = choice_of(from, &option_records);
-	s->format.extra_is_error = choice_of(from, &option_extra);
-	s->format.extensions = choice_of(from, &option_extensions);
-	s->format.without_type = choice_of(from, &option_without_type);
+	s->format.records_as_array = flow_option_choice(from, &option_records);
+	s->format.extra_is_error = flow_option_choice(from, &option_extra);
+	s->format.extensions = flow_option_choice(from, &option_extensions);
+	s->format.without_type = flow_option_choice(from, &option_without_type);
 	flow_status status = read_type(s, from, error);
 	if (status != FLOW_OK) {
 		pack_close((flow_serde *)s);

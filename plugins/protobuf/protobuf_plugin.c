@@ -1,6 +1,7 @@
 /* The protobuf plugin: options, the descriptor set, and the tables. */
 #include "flow_sdk/file.h"
 #include "flow_sdk/plugin.h"
+#include "flow_sdk/serde.h"
 #include "protobuf_serde.h"
 
 /* --- options --------------------------------------------------------------------------------------------------------- */
@@ -92,24 +93,10 @@ static const flow_option option_without_type = {
 	.doc = "What is written for decimals, dates, times, timestamps without zone and uuids, for which protobuf has no "
 		   "type.",
 };
-static const flow_option option_depth_limit = {
-	.struct_size = FLOW_SIZEOF(flow_option),
-	.type = FLOW_OPTION_INT,
-	.name = "depth_limit",
-	.default_text = "100",
-	.minimum = "1",
-	.maximum = "1000",
-	.doc = "How deep messages may be nested; one that is nested deeper is a record error.",
-};
-static const flow_option option_max_record = {
-	.struct_size = FLOW_SIZEOF(flow_option),
-	.type = FLOW_OPTION_SIZE,
-	.name = "max_record",
-	.default_text = "16MiB",
-	.minimum = "16",
-	.maximum = "512MiB",
-	.doc = "The longest message that is read; a longer one is a record error.",
-};
+static const flow_option option_depth_limit =
+	FLOW_OPTION_DEPTH_LIMIT("100", "How deep messages may be nested; one that is nested deeper is a record error.");
+static const flow_option option_max_record =
+	FLOW_OPTION_MAX_RECORD("16MiB", "The longest message that is read; a longer one is a record error.");
 
 static const flow_option *const options[] = { &option_descriptor_set,
 											  &option_message,
@@ -141,29 +128,21 @@ proto_close(flow_serde *serde)
 	s->host->release(s);
 }
 
-static int
-chosen(const flow_options *from, const char *option, const char *choice)
-{
-	return flow_slice_is(flow_option_text(from, option), choice);
-}
-
 static void
 read_format(proto_format *format, const flow_options *from)
 {
 	format->max_record = (uint64_t)flow_option_int(from, "max_record", (int64_t)16 << 20);
 	format->depth_limit = (int)flow_option_int(from, "depth_limit", 100);
-	format->unknown_is_error = chosen(from, "unknown", "error");
-	format->enums_as_numbers = chosen(from, "enums", "number");
-	format->timestamps_as_records = chosen(from, "timestamps", "record");
-	format->timestamp_unit = chosen(from, "timestamps", "us")   ? FLOW_MICROSECONDS
-							 : chosen(from, "timestamps", "ms") ? FLOW_MILLISECONDS
-							 : chosen(from, "timestamps", "s")  ? FLOW_SECONDS
-																: FLOW_NANOSECONDS;
-	format->absent_is_default = chosen(from, "absent", "default");
-	format->null_is_default = chosen(from, "nulls", "default");
-	format->without_type = chosen(from, "without_type", "string") ? PROTO_WITHOUT_TYPE_STRING
-						   : chosen(from, "without_type", "null") ? PROTO_WITHOUT_TYPE_NULL
-																  : PROTO_WITHOUT_TYPE_ERROR;
+	format->unknown_is_error = flow_option_choice(from, &option_unknown);
+	format->enums_as_numbers = flow_option_choice(from, &option_enums);
+	format->timestamps_as_records = flow_option_is(from, "timestamps", "record");
+	format->timestamp_unit = flow_option_is(from, "timestamps", "us")   ? FLOW_MICROSECONDS
+							 : flow_option_is(from, "timestamps", "ms") ? FLOW_MILLISECONDS
+							 : flow_option_is(from, "timestamps", "s")  ? FLOW_SECONDS
+																		: FLOW_NANOSECONDS;
+	format->absent_is_default = flow_option_choice(from, &option_absent);
+	format->null_is_default = flow_option_choice(from, &option_nulls);
+	format->without_type = flow_option_choice(from, &option_without_type);
 }
 
 static flow_status
