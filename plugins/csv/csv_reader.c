@@ -703,6 +703,8 @@ csv_decode(flow_decoder *d, flow_window *window, flow_builder *builder, flow_err
 	int whole = window->size <= WINDOW_MAX;
 	s.size = whole ? (uint32_t)window->size : WINDOW_MAX;
 	flow_status status = decode_rows(d, window, &s, builder, at, window->final && whole);
+	if (window->offset == 0 && !d->format->header && !window->final && window->consumed == at)
+		window->consumed = 0; /* a byte order mark stays before what tells how lines end */
 	if (status == FLOW_E_MEMORY)
 		return flow_fail(host, error, status, "%s: out of memory while reading records", d->place);
 	return status;
