@@ -47,13 +47,21 @@ source_add(source_self *self, const flow_partition *from)
 	return p;
 }
 
+/* Known positions do not count, until an epoch of this run has others. */
+static int
+begins_anew(const source_self *self)
+{
+	const runtime *run = self->n->task->topology->run;
+	return self->stream->volatile_reader || (self->stream->reset && counter_get(&run->committed_epoch) == 0);
+}
+
 /* A bounded input ends with what was there when the job started: the checkpoint has a position for each partition of it. */
 static int
 bounds_are_known(const source_self *self)
 {
 	const runtime *run = self->n->task->topology->run;
 	const plan_stream *stream = self->stream;
-	if (!stream->bounded || stream->volatile_reader || stream->reset || run->recovered == NULL)
+	if (!stream->bounded || begins_anew(self) || run->recovered == NULL)
 		return 0;
 	for (uint64_t i = 0; i < run->recovered->position_count; i++)
 		if (flow_slice_is(run->recovered->positions[i].input, stream->id))
@@ -82,8 +90,7 @@ static flow_status
 assign_partition(source_self *self, source_partition *p, flow_error *error)
 {
 	runtime *run = self->n->task->topology->run;
-	const checkpoint_position *known =
-		self->stream->volatile_reader || self->stream->reset ? NULL : recovery_position(run, self->stream, p->id);
+	const checkpoint_position *known = begins_anew(self) ? NULL : recovery_position(run, self->stream, p->id);
 	int late = known == NULL && bounds_are_known(self);
 	if (late)
 		log_warn(self->stream->id, "%.*s is not read: it was not there when the job started; --fresh starts it anew",
@@ -198,7 +205,7 @@ source_attach(node *n, flow_error *error)
 									 .waker = &self->waker,
 									 .self_assigned = asked,
 									 .committed_by_output = asked && self->stream->committed_by_output,
-									 .anew = self->stream->volatile_reader || self->stream->reset };
+									 .anew = (uint32_t)begins_anew(self) };
 	flow_status status =
 		self->ops->source_open(self->system, &self->stream->request, &self->info, &self->source, error);
 	status = error_settle(error, status, "source_open");

@@ -13,9 +13,11 @@
  * kafka_source.c          a source's life: described, opened, given partitions, closed
  * kafka_partition.c       the partitions of a source, and where reading of them begins
  * kafka_position.c        how far they were read, and what is committed of that
+ * kafka_queue.c           where messages wait, and who listens when a task does not
  * kafka_read.c            messages into batches
  * kafka_record.c          a message into a row
  * kafka_group.c           partitions from a consumer group
+ * kafka_group_watch.c     what the watching thread does for it
  * kafka_output.h          the sink, and all below:
  * kafka_producer.c        producers: clients, delivery reports
  * kafka_slots.c           batches until their reports have come
@@ -81,6 +83,7 @@ struct flow_system {
 	struct kafka_topics *topics;    /* list of the inputs that are open */
 	struct kafka_watch *watch;      /* the thread; NULL: not running */
 	flow_source *sources;           /* list of the sources that are open */
+	flow_source *parked;            /* [main] list of those that closed and are members of a group still */
 	/* Outputs (kafka_output.h). */
 	uint64_t send_threshold_bytes;                 /* bytes that wait to be sent, of one producer */
 	int64_t transaction_timeout;                   /* microseconds */
@@ -197,12 +200,17 @@ flow_status kafka_source_released(flow_source *source, uint32_t partition, flow_
 void kafka_source_remaining(flow_source *source, int64_t *records, int64_t *bytes);
 void kafka_source_numbers(flow_source *source, const flow_numbers *numbers);
 void kafka_source_close(flow_source *source);
+/* Members of groups that are parked leave, before the system closes. */
+void kafka_source_leave_all(flow_system *system);
 
 /* For a transaction that takes the offsets of an input read by group into it: the open source of that stream and task (in the order
  * of flow_source_info.task); NULL: there is none. [control] while sources are open. */
 flow_source *kafka_source_find(flow_system *system, flow_slice stream, uint32_t task);
 /* Its membership now, freed by rd_kafka_consumer_group_metadata_destroy; NULL: it is not read by group. [any] */
 rd_kafka_consumer_group_metadata_t *kafka_source_group(flow_source *source);
+/* That the member has these partitions still, and gives none up before kafka_source_settled, or the source closes. 0: it has not. */
+int kafka_source_settle(flow_source *source, const rd_kafka_topic_partition_list_t *list);
+void kafka_source_settled(flow_source *source);
 /* Adds topic, partition and offset of a position to a list. */
 flow_status kafka_position_add(flow_source *source, const flow_position *position,
 							   rd_kafka_topic_partition_list_t *list, flow_error *error);

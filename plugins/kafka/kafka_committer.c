@@ -192,6 +192,10 @@ send_positions(struct kafka_producer *producer, const flow_marker *marker, uint6
 			*status = kafka_position_add(source, &position, list, error);
 	}
 	rd_kafka_error_t *cause = NULL;
+	if (*status == FLOW_OK && !kafka_source_settle(source, list))
+		*status = flow_fail(producer->host, error, FLOW_E_CONFLICT,
+							"partitions of input '%.*s' were given up before what was read of them was committed",
+							(int)of->input.size, of->input.data);
 	if (*status == FLOW_OK && list->cnt > 0)
 		cause = rd_kafka_send_offsets_to_transaction(producer->client, list, group, system->request_timeout);
 	rd_kafka_consumer_group_metadata_destroy(group);
@@ -206,6 +210,18 @@ is_first_of_member(const flow_marker *marker, uint64_t at)
 		if (is_of_member(marker->positions[i], marker->positions[at]))
 			return 0;
 	return 1;
+}
+
+/* The positions are committed: partitions may be given up again. */
+static void
+tell_sources(flow_system *system, const flow_marker *marker)
+{
+	for (uint64_t i = 0; i < marker->position_count; i++) {
+		const flow_input_position *p = marker->positions[i];
+		flow_source *source = is_first_of_member(marker, i) ? kafka_source_find(system, p->input, p->task) : NULL;
+		if (source != NULL)
+			kafka_source_settled(source);
+	}
 }
 
 /* Everything that goes into the transaction besides records. */
@@ -249,6 +265,7 @@ kafka_committer_commit(flow_committer *committer, const flow_handle *const *hand
 	rd_kafka_error_t *cause = rd_kafka_commit_transaction(producer->client, producer->system->request_timeout);
 	if (cause == NULL) {
 		kafka_transaction_reset(producer);
+		tell_sources(producer->system, marker);
 		return FLOW_OK;
 	}
 	status = kafka_transaction_failed(producer, cause, "the transaction cannot be committed", error);

@@ -4,38 +4,23 @@
  * librdkafka tells in the callback what the group gives and takes, and waits for the answer: nothing is answered before the host is ready.
  * Given: the watching thread asks what the group has committed; then the partitions are listed, the host assigns them, and the next
  * read answers. Taken: they are listed no more; the host finishes what is under way, commits, and releases them one by one; the last
- * one answers. A member that was thrown out has lost its partitions already: that is answered at once, and nothing is committed any more.
+ * one answers. That must not take longer than session.timeout.ms: then they are given up uncommitted, by the watching thread, since the task may
+ * be in a call of an output. A member that was thrown out has lost its partitions already: that is answered at once, and nothing is committed any more.
+ *
+ * A source that closes stays a member for a while (parked): a job that goes back to its last epoch closes its sources and opens them anew,
+ * and leaving and joining would take seconds, of all members. What it has then counts as given again, and begins at what is committed.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
-#include "kafka_source.h"
+#include "kafka_group.h"
 
 /* Milliseconds. */
-#define SESSION "10000"  /* librdkafka's 45 s let partitions of a dead process lie for long */
-#define HEARTBEAT "500"  /* members hear of a rebalance by it: with librdkafka's 3 s whoever joins waits for so long */
-#define COMMITTING "200" /* stored offsets are committed so often */
-
-/* What the group wants, as far as it is not answered yet. */
-#define NOTHING 0
-#define LOOKING 1  /* given: the watching thread looks for offsets */
-#define FOUND 2    /* given: to be listed */
-#define STARTING 3 /* given: the host assigns */
-#define TAKING 4   /* taken: until all are released */
-
-struct kafka_group {
-	flow_source *source;
-	/* What the watching thread touches too; under the system's lock. */
-	atomic_int wish;
-	uint32_t turn;                         /* of wishes: what was looked up for an earlier one is thrown away */
-	rd_kafka_topic_partition_list_t *list; /* given or taken */
-	struct places {
-		struct kafka_place **items;
-		uint32_t count;
-	} found; /* of those given */
-	uint32_t unreleased;
-	flow_status failed; /* of the look; the error is in `error` */
-	flow_error *error;
-};
+#define SESSION "10000" /* librdkafka's 45 s let partitions of a dead process lie for long */
+#define HEARTBEAT "200" /* members hear of a rebalance by it: with librdkafka's 3 s whoever joins waits for so long */
+/* Stored offsets are committed so often. Also where none are stored: the thread that sends heartbeats sleeps for up to a second, unless
+ * something is due sooner. */
+#define COMMITTING "100"
 
 struct kafka_group *
 kafka_group_new(flow_source *source)
@@ -44,15 +29,6 @@ kafka_group_new(flow_source *source)
 	if (group != NULL)
 		group->source = source;
 	return group;
-}
-
-static void
-drop_places(const flow_host *host, struct places *places)
-{
-	for (uint32_t i = 0; i < places->count; i++)
-		kafka_place_free(host, places->items[i]);
-	host->release(places->items);
-	*places = (struct places){ NULL, 0 };
 }
 
 /* The next wish, with its list (NULL: none). */
@@ -64,8 +40,9 @@ set_wish(struct kafka_group *group, int wish, const rd_kafka_topic_partition_lis
 	if (group->list != NULL)
 		rd_kafka_topic_partition_list_destroy(group->list);
 	group->list = list == NULL ? NULL : rd_kafka_topic_partition_list_copy(list);
-	drop_places(system->host, &group->found);
+	kafka_places_drop(system->host, &group->found);
 	group->turn++;
+	group->due = system->host->monotonic() + group->patience;
 	atomic_store(&group->wish, wish);
 	pthread_mutex_unlock(&system->lock);
 }
@@ -83,6 +60,7 @@ code_of(rd_kafka_error_t *error)
 static rd_kafka_resp_err_t
 answer_given(flow_source *source, const rd_kafka_topic_partition_list_t *list)
 {
+	kafka_queue_forward(source, list);
 	if (!source->settings.eager)
 		return code_of(rd_kafka_incremental_assign(source->client, list));
 	return rd_kafka_assign(source->client, list);
@@ -96,8 +74,8 @@ answer_taken(flow_source *source, const rd_kafka_topic_partition_list_t *list)
 	return rd_kafka_assign(source->client, NULL);
 }
 
-static void
-answer_taken_now(struct kafka_group *group, const rd_kafka_topic_partition_list_t *list)
+void
+kafka_group_answer_taken(struct kafka_group *group, const rd_kafka_topic_partition_list_t *list)
 {
 	rd_kafka_resp_err_t code = answer_taken(group->source, list);
 	if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
@@ -117,18 +95,43 @@ answer_at_end(rd_kafka_t *client, int eager, int given, const rd_kafka_topic_par
 		rd_kafka_error_destroy(rd_kafka_incremental_unassign(client, list));
 }
 
-/* --- what librdkafka tells; within rd_kafka_consume_batch_queue of the task, or rd_kafka_consumer_close ------------------------- */
+/* --- what librdkafka tells; within rd_kafka_consume_batch_queue under the source's lock, or rd_kafka_consumer_close ------------------------- */
+
+/* GROUP_LOOKING for all of the list, and for what is looked for already: that is so only behind kafka_group_resume. */
+static void
+look_for(struct kafka_group *group, const rd_kafka_topic_partition_list_t *list)
+{
+	int wish = atomic_load(&group->wish);
+	rd_kafka_topic_partition_list_t *all = rd_kafka_topic_partition_list_copy(list);
+	for (int i = 0; (wish == GROUP_LOOKING || wish == GROUP_FOUND) && i < group->list->cnt; i++)
+		if (rd_kafka_topic_partition_list_find(all, group->list->elems[i].topic, group->list->elems[i].partition) ==
+			NULL)
+			rd_kafka_topic_partition_list_add(all, group->list->elems[i].topic, group->list->elems[i].partition);
+	set_wish(group, all->cnt == 0 ? GROUP_NOTHING : GROUP_LOOKING, all);
+	rd_kafka_topic_partition_list_destroy(all);
+	kafka_watch_signal(group->source->system);
+}
 
 static void
 take_given(struct kafka_group *group, const rd_kafka_topic_partition_list_t *list)
 {
-	if (list->cnt == 0) {
-		set_wish(group, NOTHING, NULL);
+	if (list->cnt != 0)
+		look_for(group, list);
+	else
 		answer_given(group->source, list);
-		return;
-	}
-	set_wish(group, LOOKING, list);
-	kafka_watch_signal(group->source->system);
+}
+
+/* What is looked for, but for those of the list. NULL: nothing is. */
+static rd_kafka_topic_partition_list_t *
+looked_for_without(const struct kafka_group *group, const rd_kafka_topic_partition_list_t *list)
+{
+	int wish = atomic_load(&group->wish);
+	if (wish != GROUP_LOOKING && wish != GROUP_FOUND)
+		return NULL;
+	rd_kafka_topic_partition_list_t *rest = rd_kafka_topic_partition_list_copy(group->list);
+	for (int i = 0; i < list->cnt; i++)
+		rd_kafka_topic_partition_list_del(rest, list->elems[i].topic, list->elems[i].partition);
+	return rest;
 }
 
 /* 0: it was given, but the host never heard of it. */
@@ -151,7 +154,8 @@ take_taken(struct kafka_group *group, const rd_kafka_topic_partition_list_t *lis
 {
 	flow_source *source = group->source;
 	int lost = rd_kafka_assignment_lost(source->client);
-	set_wish(group, NOTHING, NULL);
+	rd_kafka_topic_partition_list_t *rest = looked_for_without(group, list);
+	set_wish(group, GROUP_NOTHING, NULL);
 	group->unreleased = 0;
 	for (int i = 0; i < list->cnt; i++)
 		group->unreleased += (uint32_t)give_up(source, &list->elems[i], lost);
@@ -161,11 +165,17 @@ take_taken(struct kafka_group *group, const rd_kafka_topic_partition_list_t *lis
 		flow_say(source->system->host, FLOW_LOG_WARN, source->component,
 				 "this process was thrown out of group '%s': what it had not committed is read by others again",
 				 source->settings.group);
-	if (lost || group->unreleased == 0) {
-		answer_taken_now(group, list);
-		return;
+	if (group->unreleased != 0 && !lost) {
+		set_wish(group, GROUP_TAKING, list);
+		kafka_watch_signal(source->system); /* it watches the time */
+	} else {
+		kafka_group_answer_taken(group, list);
 	}
-	set_wish(group, TAKING, list);
+	if (rest == NULL)
+		return;
+	if (atomic_load(&group->wish) == GROUP_NOTHING)
+		look_for(group, rest);
+	rd_kafka_topic_partition_list_destroy(rest);
 }
 
 static void
@@ -192,149 +202,67 @@ on_rebalance(rd_kafka_t *client, rd_kafka_resp_err_t code, rd_kafka_topic_partit
 	}
 }
 
-/* --- the watching thread ---------------------------------------------------------------------------------------------------- */
-
-int
-kafka_group_is_taking(const flow_source *source)
-{
-	return atomic_load(&source->group->wish) == TAKING;
-}
-
-int
-kafka_group_wants(const flow_source *source)
-{
-	return atomic_load(&source->group->wish) == LOOKING;
-}
-
-static flow_status
-make_places(const flow_host *host, const rd_kafka_topic_partition_list_t *list, struct places *places)
-{
-	places->items = flow_new(host, (uint64_t)list->cnt * sizeof(*places->items));
-	if (places->items == NULL)
-		return FLOW_E_MEMORY;
-	for (int i = 0; i < list->cnt; i++) {
-		struct kafka_place *place = kafka_place_new(host, list->elems[i].topic, list->elems[i].partition);
-		if (place == NULL)
-			return FLOW_E_MEMORY;
-		places->items[places->count++] = place;
-	}
-	return FLOW_OK;
-}
-
-/* Whether the group has read this topic before: then a partition that it has committed nothing of came into being later, and there is no
- * past of it to skip. */
-static flow_status
-goes_on(flow_source *source, const char *topic, int *answer, flow_error *error)
-{
-	const flow_host *host = source->system->host;
-	struct places all = { NULL, 0 };
-	int32_t count = 0;
-	flow_status status = kafka_admin_partitions(source->system, topic, &count, error);
-	rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(count);
-	rd_kafka_topic_partition_list_add_range(list, topic, 0, count - 1);
-	if (status == FLOW_OK)
-		status = make_places(host, list, &all) == FLOW_OK ? FLOW_OK : kafka_no_memory(host, error);
-	if (status == FLOW_OK)
-		status = kafka_topics_committed(source, all.items, all.count, error);
-	for (uint32_t i = 0; i < all.count; i++)
-		*answer |= all.items[i]->committed != KAFKA_UNKNOWN;
-	rd_kafka_topic_partition_list_destroy(list);
-	drop_places(host, &all);
-	return status;
-}
-
-static flow_status
-find_late(flow_source *source, const struct places *places, flow_error *error)
-{
-	const char *topic = NULL;
-	int answer = 0;
-	flow_status status = FLOW_OK;
-	for (uint32_t i = 0; i < places->count && status == FLOW_OK; i++) {
-		struct kafka_place *place = places->items[i];
-		if (place->committed != KAFKA_UNKNOWN)
-			continue;
-		if (topic == NULL || strcmp(topic, place->topic) != 0) {
-			answer = 0;
-			topic = place->topic;
-			status = goes_on(source, topic, &answer, error);
-		}
-		place->late = answer;
-	}
-	return status;
-}
-
-static flow_status
-look(flow_source *source, const rd_kafka_topic_partition_list_t *list, struct places *places, flow_error *error)
-{
-	flow_status status = make_places(source->system->host, list, places);
-	if (status == FLOW_OK)
-		status = kafka_topics_look(source->system, &source->settings, places->items, places->count, error);
-	if (status == FLOW_OK && !source->settings.anew)
-		status = kafka_topics_committed(source, places->items, places->count, error);
-	if (status == FLOW_OK && !source->settings.anew &&
-		(source->start == FLOW_START_NEWEST || source->settings.start_timestamp != KAFKA_UNKNOWN))
-		status = find_late(source, places, error);
-	return status;
-}
-
-void
-kafka_group_look(flow_source *source)
-{
-	struct kafka_group *group = source->group;
-	flow_system *system = source->system;
-	struct places places = { NULL, 0 };
-	pthread_mutex_lock(&system->lock);
-	uint32_t turn = group->turn;
-	rd_kafka_topic_partition_list_t *list =
-		atomic_load(&group->wish) == LOOKING ? rd_kafka_topic_partition_list_copy(group->list) : NULL;
-	pthread_mutex_unlock(&system->lock);
-	if (list == NULL)
-		return;
-	flow_error *error = system->host->errors->create();
-	flow_status status = look(source, list, &places, error);
-	rd_kafka_topic_partition_list_destroy(list);
-	pthread_mutex_lock(&system->lock);
-	if (group->turn == turn) {
-		struct places none = group->found;
-		flow_error *before = group->error;
-		group->found = places;
-		places = none;
-		group->error = error;
-		error = before;
-		group->failed = status;
-		atomic_store(&group->wish, FOUND);
-		atomic_store(&source->changed, 1);
-		source->waker->wake(source->waker->wake_context);
-	}
-	pthread_mutex_unlock(&system->lock);
-	drop_places(system->host, &places);
-	system->host->errors->free(error);
-}
-
 /* --- the task --------------------------------------------------------------------------------------------------------------- */
 
 flow_status
 kafka_group_changed(flow_source *source, int *changed, flow_error *error)
 {
 	struct kafka_group *group = source->group;
-	if (atomic_load(&group->wish) != FOUND) {
+	if (atomic_load(&group->wish) != GROUP_FOUND) {
 		*changed = 1;
 		return FLOW_OK;
 	}
 	const flow_host *host = source->system->host;
 	if (group->failed != FLOW_OK) {
 		flow_status failed = flow_fail(host, error, group->failed, "%s", host->errors->message(group->error));
-		atomic_store(&group->wish, LOOKING); /* read is called again, if that can help */
+		atomic_store(&group->wish, GROUP_LOOKING); /* read is called again, if that can help */
 		kafka_watch_signal(source->system);
 		return failed;
 	}
 	flow_status status = FLOW_OK;
 	for (uint32_t i = 0; i < group->found.count && status == FLOW_OK; i++)
-		status = kafka_partition_add(source, group->found.items[i], error);
+		if (kafka_partition_find(source, group->found.items[i]->topic, group->found.items[i]->number) == NULL)
+			status = kafka_partition_add(source, group->found.items[i], error);
 	kafka_partitions_sort(source);
-	atomic_store(&group->wish, STARTING);
+	atomic_store(&group->wish, GROUP_STARTING);
 	*changed = 1;
 	return status;
+}
+
+/* The client forgets what it has of the list's partitions, and reads on at their offsets. */
+static rd_kafka_resp_err_t
+assign_anew(flow_source *source, const rd_kafka_topic_partition_list_t *list)
+{
+	rd_kafka_topic_partition_list_t *all = NULL;
+	rd_kafka_resp_err_t code = rd_kafka_assignment(source->client, &all);
+	if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+		return code;
+	rd_kafka_topic_partition_list_t *there = rd_kafka_topic_partition_list_new(list->cnt);
+	for (int i = 0; i < all->cnt; i++) {
+		rd_kafka_topic_partition_t *one = &all->elems[i];
+		const rd_kafka_topic_partition_t *wanted = rd_kafka_topic_partition_list_find(list, one->topic, one->partition);
+		const struct kafka_partition *p = kafka_partition_find(source, one->topic, one->partition);
+		if (wanted != NULL)
+			rd_kafka_topic_partition_list_add(there, one->topic, one->partition);
+		one->offset = wanted != NULL ? wanted->offset : p == NULL ? RD_KAFKA_OFFSET_END : atomic_load(&p->next);
+	}
+	if (source->settings.eager) { /* only all of them at once */
+		for (int i = 0; i < list->cnt; i++)
+			if (rd_kafka_topic_partition_list_find(all, list->elems[i].topic, list->elems[i].partition) == NULL)
+				rd_kafka_topic_partition_list_add(all, list->elems[i].topic, list->elems[i].partition)->offset =
+					list->elems[i].offset;
+		code = rd_kafka_assign(source->client, all);
+		kafka_queue_forward(source, all); /* it stops them all, to begin with */
+	} else {
+		if (there->cnt != 0)
+			code = code_of(rd_kafka_incremental_unassign(source->client, there));
+		kafka_queue_forward(source, list);
+		if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
+			code = code_of(rd_kafka_incremental_assign(source->client, list));
+	}
+	rd_kafka_topic_partition_list_destroy(there);
+	rd_kafka_topic_partition_list_destroy(all);
+	return code;
 }
 
 flow_status
@@ -342,29 +270,18 @@ kafka_group_start(flow_source *source, const rd_kafka_topic_partition_list_t *du
 {
 	struct kafka_group *group = source->group;
 	rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
-	if (atomic_load(&group->wish) == STARTING) {
+	if (atomic_load(&group->wish) == GROUP_STARTING) {
 		/* All that were given, also those that end at once: it is an answer. */
 		for (int i = 0; i < group->list->cnt; i++) {
 			rd_kafka_topic_partition_t *one = &group->list->elems[i];
 			const struct kafka_partition *p = kafka_partition_find(source, one->topic, one->partition);
 			one->offset = p == NULL ? RD_KAFKA_OFFSET_END : atomic_load(&p->next);
 		}
-		code = answer_given(source, group->list);
-		set_wish(group, NOTHING, NULL);
-	} else {
-		/* Somewhere else: the client forgets what it has of them. */
-		for (int i = 0; i < due->cnt && code == RD_KAFKA_RESP_ERR_NO_ERROR; i++) {
-			rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
-			rd_kafka_topic_partition_list_add(one, due->elems[i].topic, due->elems[i].partition)->offset =
-				due->elems[i].offset;
-			if (source->settings.eager)
-				code = rd_kafka_assign(source->client, NULL);
-			else
-				code = code_of(rd_kafka_incremental_unassign(source->client, one));
-			if (code == RD_KAFKA_RESP_ERR_NO_ERROR && !source->settings.eager)
-				code = code_of(rd_kafka_incremental_assign(source->client, one));
-			rd_kafka_topic_partition_list_destroy(one);
-		}
+		code = group->resumed ? assign_anew(source, group->list) : answer_given(source, group->list);
+		group->resumed = 0;
+		set_wish(group, GROUP_NOTHING, NULL);
+	} else if (due->cnt != 0) {
+		code = assign_anew(source, due);
 	}
 	return code == RD_KAFKA_RESP_ERR_NO_ERROR ? FLOW_OK
 											  : kafka_failed(source->system->host, error, code, "reading cannot begin");
@@ -375,13 +292,18 @@ kafka_group_released(flow_source *source, struct kafka_partition *p, flow_error 
 {
 	struct kafka_group *group = source->group;
 	(void)error;
-	if (p->given_up != 1)
+	rd_kafka_topic_partition_list_t *list = NULL;
+	pthread_mutex_lock(&source->system->lock);
+	if (p->given_up == 1) {
+		p->given_up = 2;
+		if (--group->unreleased == 0)
+			list = kafka_group_end_taking(group);
+	}
+	pthread_mutex_unlock(&source->system->lock);
+	if (list == NULL)
 		return FLOW_OK;
-	p->given_up = 2;
-	if (--group->unreleased != 0 || atomic_load(&group->wish) != TAKING)
-		return FLOW_OK;
-	answer_taken_now(group, group->list);
-	set_wish(group, NOTHING, NULL);
+	kafka_group_answer_taken(group, list);
+	rd_kafka_topic_partition_list_destroy(list);
 	return FLOW_OK;
 }
 
@@ -418,13 +340,14 @@ kafka_group_configure(flow_source *source, rd_kafka_conf_t *conf, flow_error *er
 	}
 	if (status == FLOW_OK)
 		status = set_unless_set(source, conf, "session.timeout.ms", "45000", SESSION, error);
+	size = sizeof(value);
+	if (status == FLOW_OK && rd_kafka_conf_get(conf, "session.timeout.ms", value, &size) == RD_KAFKA_CONF_OK)
+		source->group->patience = strtoll(value, NULL, 10) * 1000;
 	if (status == FLOW_OK)
 		status = set_unless_set(source, conf, "heartbeat.interval.ms", "3000", HEARTBEAT, error);
-	if (status == FLOW_OK && source->commits)
+	if (status == FLOW_OK)
 		status = kafka_property_set(host, conf, "enable.auto.commit", "true", error);
-	return status == FLOW_OK && source->commits
-			   ? kafka_property_set(host, conf, "auto.commit.interval.ms", COMMITTING, error)
-			   : status;
+	return status == FLOW_OK ? kafka_property_set(host, conf, "auto.commit.interval.ms", COMMITTING, error) : status;
 }
 
 flow_status
@@ -451,15 +374,49 @@ kafka_group_open(flow_source *source, flow_error *error)
 }
 
 void
+kafka_group_park(flow_source *source)
+{
+	struct kafka_group *group = source->group;
+	int wish = atomic_load(&group->wish);
+	if (wish == GROUP_TAKING) {
+		kafka_group_answer_taken(group, group->list);
+	} else if (wish != GROUP_NOTHING) {
+		for (int i = 0; i < group->list->cnt; i++)
+			group->list->elems[i].offset = RD_KAFKA_OFFSET_END;
+		if (group->resumed)
+			assign_anew(source, group->list);
+		else
+			answer_given(source, group->list);
+	}
+	set_wish(group, GROUP_NOTHING, NULL);
+	group->unreleased = 0;
+	group->settling = 0;
+}
+
+flow_status
+kafka_group_resume(flow_source *source, flow_error *error)
+{
+	rd_kafka_topic_partition_list_t *list = NULL;
+	rd_kafka_resp_err_t code = rd_kafka_assignment(source->client, &list);
+	if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+		return kafka_failed(source->system->host, error, code, "what group '%s' has given", source->settings.group);
+	source->group->resumed = list->cnt != 0;
+	if (list->cnt != 0)
+		set_wish(source->group, GROUP_LOOKING, list);
+	rd_kafka_topic_partition_list_destroy(list);
+	return FLOW_OK;
+}
+
+void
 kafka_group_close(flow_source *source)
 {
 	struct kafka_group *group = source->group;
 	if (group == NULL)
 		return;
 	int wish = atomic_load(&group->wish);
-	if (wish != NOTHING && source->client != NULL)
-		answer_at_end(source->client, source->settings.eager, wish != TAKING, group->list);
-	set_wish(group, NOTHING, NULL);
+	if (wish != GROUP_NOTHING && source->client != NULL)
+		answer_at_end(source->client, source->settings.eager, wish != GROUP_TAKING, group->list);
+	set_wish(group, GROUP_NOTHING, NULL);
 	if (group->error != NULL)
 		source->system->host->errors->free(group->error);
 	source->system->host->release(group);

@@ -46,6 +46,21 @@ kafka_partition_find(flow_source *source, const char *topic, int32_t number)
 	return NULL;
 }
 
+int
+kafka_partition_is_ours(const flow_source *source, const char *topic, int32_t number)
+{
+	int known = 0;
+	for (uint32_t i = source->partition_count; i > 0; i--) {
+		const struct kafka_partition *p = source->partitions[i - 1];
+		if (p->number != number || strcmp(p->topic, topic) != 0)
+			continue;
+		if (p->given_up != 2)
+			return 1;
+		known = 1;
+	}
+	return !known;
+}
+
 void
 kafka_partition_free(const flow_host *host, struct kafka_partition *p)
 {
@@ -135,9 +150,8 @@ take_places(flow_source *source, flow_error *error)
 	return status;
 }
 
-flow_status
-kafka_source_partitions(flow_source *source, const flow_partition *const **partitions, uint64_t *count,
-						flow_error *error)
+static flow_status
+list_partitions(flow_source *source, const flow_partition *const **partitions, uint64_t *count, flow_error *error)
 {
 	flow_status status = source->topics != NULL ? take_places(source, error) : FLOW_OK;
 	*count = 0;
@@ -148,6 +162,16 @@ kafka_source_partitions(flow_source *source, const flow_partition *const **parti
 		source->list[(*count)++] = &source->partitions[i]->shown;
 	}
 	*partitions = source->list;
+	return status;
+}
+
+flow_status
+kafka_source_partitions(flow_source *source, const flow_partition *const **partitions, uint64_t *count,
+						flow_error *error)
+{
+	pthread_mutex_lock(&source->lock);
+	flow_status status = list_partitions(source, partitions, count, error);
+	pthread_mutex_unlock(&source->lock);
 	return status;
 }
 

@@ -84,9 +84,9 @@ kafka_delete_committed(flow_system *system, const flow_stream_request *request, 
 	return status;
 }
 
-flow_status
-kafka_source_position(flow_source *source, uint32_t index, int64_t ordinal, void *bytes, uint64_t capacity,
-					  uint64_t *size, flow_error *error)
+static flow_status
+position_of(flow_source *source, uint32_t index, int64_t ordinal, void *bytes, uint64_t capacity, uint64_t *size,
+			flow_error *error)
 {
 	struct kafka_partition *p = source->partitions[index];
 	char text[POSITION_SIZE];
@@ -106,6 +106,16 @@ kafka_source_position(flow_source *source, uint32_t index, int64_t ordinal, void
 	memcpy(bytes, text, (size_t)length);
 	*size = (uint64_t)length;
 	return FLOW_OK;
+}
+
+flow_status
+kafka_source_position(flow_source *source, uint32_t index, int64_t ordinal, void *bytes, uint64_t capacity,
+					  uint64_t *size, flow_error *error)
+{
+	pthread_mutex_lock(&source->lock);
+	flow_status status = position_of(source, index, ordinal, bytes, capacity, size, error);
+	pthread_mutex_unlock(&source->lock);
+	return status;
 }
 
 /* --- committed ---------------------------------------------------------------------------------------------------------- */
@@ -137,22 +147,6 @@ store(flow_source *source, rd_kafka_topic_partition_list_t *list)
 	rd_kafka_offsets_store(source->client, list); /* what is not assigned any more is left out */
 }
 
-/* A partition that the group took away for good is not committed any more. */
-static int
-still_ours(flow_source *source, const char *topic, int32_t number)
-{
-	int known = 0;
-	for (uint32_t i = source->partition_count; i > 0; i--) {
-		const struct kafka_partition *p = source->partitions[i - 1];
-		if (p->number != number || strcmp(p->topic, topic) != 0)
-			continue;
-		if (p->given_up != 2)
-			return 1;
-		known = 1;
-	}
-	return !known;
-}
-
 static void
 note_saved(flow_source *source, const char *topic, int32_t number, int64_t offset)
 {
@@ -165,9 +159,10 @@ note_saved(flow_source *source, const char *topic, int32_t number, int64_t offse
 	}
 }
 
-flow_status
-kafka_source_committed(flow_source *source, const flow_position *const *positions, uint64_t count, flow_error *error)
+static flow_status
+committed(flow_source *source, const flow_position *const *positions, uint64_t count, flow_error *error)
 {
+	source->told = 1;
 	rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)count);
 	flow_status status = FLOW_OK;
 	for (uint64_t i = 0; i < count && status == FLOW_OK; i++)
@@ -175,7 +170,7 @@ kafka_source_committed(flow_source *source, const flow_position *const *position
 	for (int i = list->cnt - 1; i >= 0; i--) {
 		const rd_kafka_topic_partition_t *one = &list->elems[i];
 		note_saved(source, one->topic, one->partition, one->offset);
-		if (!still_ours(source, one->topic, one->partition))
+		if (!kafka_partition_is_ours(source, one->topic, one->partition))
 			rd_kafka_topic_partition_list_del_by_idx(list, i);
 	}
 	/* A member whose commit waits behind its own question to join again, on the same connection, is thrown out for it. So it is left to
@@ -190,7 +185,25 @@ kafka_source_committed(flow_source *source, const flow_position *const *position
 }
 
 flow_status
-kafka_source_released(flow_source *source, uint32_t index, flow_error *error)
+kafka_source_committed(flow_source *source, const flow_position *const *positions, uint64_t count, flow_error *error)
+{
+	pthread_mutex_lock(&source->lock);
+	flow_status status = committed(source, positions, count, error);
+	pthread_mutex_unlock(&source->lock);
+	return status;
+}
+
+static flow_status
+released(flow_source *source, uint32_t index, flow_error *error)
 {
 	return source->group == NULL ? FLOW_OK : kafka_group_released(source, source->partitions[index], error);
+}
+
+flow_status
+kafka_source_released(flow_source *source, uint32_t index, flow_error *error)
+{
+	pthread_mutex_lock(&source->lock);
+	flow_status status = released(source, index, error);
+	pthread_mutex_unlock(&source->lock);
+	return status;
 }

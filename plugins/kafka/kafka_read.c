@@ -65,57 +65,6 @@ kafka_read_drop(flow_source *source, const struct kafka_partition *p)
 	source->current = NULL;
 }
 
-static flow_status
-make_room(flow_source *source, flow_error *error)
-{
-	if (source->held_first != 0 && source->held_count != 0)
-		memmove(source->held, held_at(source, 0), source->held_count * sizeof(*source->held));
-	source->held_first = 0;
-	uint32_t wanted = source->held_count + KAFKA_BATCH;
-	if (wanted <= source->held_room)
-		return FLOW_OK;
-	void *grown = source->system->host->reallocate(source->held, wanted * sizeof(*source->held));
-	if (grown == NULL)
-		return kafka_no_memory(source->system->host, error);
-	source->held = grown;
-	source->held_room = wanted;
-	return FLOW_OK;
-}
-
-/* Takes what the client has now. *count 0: nothing. */
-static flow_status
-take(flow_source *source, uint32_t *count, flow_error *error)
-{
-	flow_status status = make_room(source, error);
-	if (status != FLOW_OK)
-		return status;
-	ssize_t got = rd_kafka_consume_batch_queue(source->queue, 0, source->held + source->held_count, KAFKA_BATCH);
-	*count = got < 0 ? 0 : (uint32_t)got;
-	source->held_count += *count;
-	return FLOW_OK;
-}
-
-/* --- a client that stopped fetching ------------------------------------------------------------------------------------- */
-
-/* It stops when its queue is full, and would look again only after a second: it is woken when half is used up. */
-static void
-keep_fetching(flow_source *source)
-{
-	uint64_t waiting = rd_kafka_queue_length(source->queue);
-	uint64_t full = source->full_records;
-	if (source->record_bytes != 0 && source->full_bytes / source->record_bytes < full)
-		full = source->full_bytes / source->record_bytes;
-	if (waiting >= full - full / 8) {
-		source->was_full = 1;
-	} else if (source->was_full && waiting < full / 2) {
-		source->was_full = 0;
-		pthread_mutex_lock(&source->system->lock);
-		source->wants_nudge = 1;
-		pthread_mutex_unlock(&source->system->lock);
-		kafka_watch_signal(source->system);
-	}
-}
-
 /* --- partitions in the client ------------------------------------------------------------------------------------------- */
 
 flow_status
@@ -147,6 +96,7 @@ kafka_read_start(flow_source *source, flow_error *error)
 	} else if (source->group != NULL) {
 		status = kafka_group_start(source, list, error);
 	} else if (list->cnt != 0) {
+		kafka_queue_forward(source, list);
 		rd_kafka_error_t *failed = rd_kafka_incremental_assign(source->client, list);
 		if (failed != NULL)
 			status = kafka_failed(source->system->host, error, rd_kafka_error_code(failed), "reading cannot begin");
@@ -169,7 +119,7 @@ set_paused(flow_source *source, struct kafka_partition *p, int paused)
 	p->paused_there = (uint8_t)paused;
 }
 
-/* Where everything is held back, it is enough to take nothing; where a part is, the client must know which. What it has fetched
+/* Where everything is held back, it is enough to take no message; where a part is, the client must know which. What it has fetched
  * of a paused partition it forgets, and fetches again. */
 static int
 all_paused(flow_source *source)
@@ -251,6 +201,12 @@ handle_error(flow_source *source, struct kafka_partition *p, const rd_kafka_mess
 	/* A job that named no group asks nothing of one. */
 	if (message->err == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED && source->settings.group == NULL)
 		return FLOW_OK;
+	if (message->err == RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL)
+		return flow_fail(
+			host, error, FLOW_E_CONFIG,
+			"group '%s' has members that deal partitions in another way; all of a group use the same option "
+			"rebalance (here '%s'), so change it, or choose another group",
+			source->settings.group, source->settings.eager ? "eager" : "cooperative");
 	if (p == NULL)
 		return kafka_failed(host, error, message->err, "%s", rd_kafka_message_errstr(message));
 	if (status == FLOW_E_NOT_FOUND)
@@ -360,7 +316,7 @@ hand_on(flow_source *source, struct kafka_partition *p, uint32_t at, flow_builde
 	reached(p, last + 1);
 	if (last + 1 >= p->bound)
 		kafka_partition_end(source, p);
-	keep_fetching(source);
+	kafka_queue_keep_fetching(source);
 	return FLOW_OK;
 }
 
@@ -435,8 +391,18 @@ look_at_changes(flow_source *source, int *changed, flow_error *error)
 	return FLOW_OK;
 }
 
-flow_status
-kafka_source_read(flow_source *source, flow_builder *builder, flow_error *error)
+/* Takes what there is to take: first what the client has to say. *count 0: nothing. */
+static flow_status
+take_next(flow_source *source, uint32_t *count, flow_error *error)
+{
+	flow_status status = kafka_queue_take(source, source->queue, count, error);
+	if (status == FLOW_OK && *count == 0 && !atomic_load(&source->changed) && !all_paused(source))
+		status = kafka_queue_take(source, source->messages, count, error);
+	return status;
+}
+
+static flow_status
+read_next(flow_source *source, flow_builder *builder, flow_error *error)
 {
 	int changed;
 	flow_status status = look_at_changes(source, &changed, error);
@@ -446,8 +412,6 @@ kafka_source_read(flow_source *source, flow_builder *builder, flow_error *error)
 		return status != FLOW_OK ? status : FLOW_CHANGED;
 	if (source->pause_changes != 0 && !all_paused(source))
 		apply_pauses(source);
-	else if (source->pause_changes != 0 && source->group == NULL)
-		return FLOW_AGAIN; /* what waits in the client goes on waiting; there is no group that wants an answer */
 	for (;;) {
 		if (next_end(source, &builder->partition))
 			return FLOW_END;
@@ -458,9 +422,7 @@ kafka_source_read(flow_source *source, flow_builder *builder, flow_error *error)
 			return status;
 		}
 		uint32_t count = 0;
-		if (source->held_count >= KAFKA_BATCH && source->pause_changes != 0)
-			apply_pauses(source); /* all are paused, and for long: what else the client has to say must come through */
-		status = take(source, &count, error);
+		status = take_next(source, &count, error);
 		if (status != FLOW_OK)
 			return status;
 		if (atomic_load(&source->changed)) {
@@ -471,4 +433,15 @@ kafka_source_read(flow_source *source, flow_builder *builder, flow_error *error)
 		if (count == 0)
 			return FLOW_AGAIN;
 	}
+}
+
+flow_status
+kafka_source_read(flow_source *source, flow_builder *builder, flow_error *error)
+{
+	pthread_mutex_lock(&source->lock);
+	atomic_store(&source->read_at, source->system->host->monotonic());
+	flow_status status = read_next(source, builder, error);
+	atomic_store(&source->read_at, source->system->host->monotonic());
+	pthread_mutex_unlock(&source->lock);
+	return status;
 }

@@ -43,8 +43,8 @@ kafka_create_stream(flow_system *system, const flow_stream_request *request, int
 
 /* --- partitions, as the host gives and takes them ------------------------------------------------------------------------- */
 
-flow_status
-kafka_source_assign(flow_source *source, uint32_t index, flow_slice position, flow_error *error)
+static flow_status
+assign(flow_source *source, uint32_t index, flow_slice position, flow_error *error)
 {
 	struct kafka_partition *p = source->partitions[index];
 	flow_status status = FLOW_OK;
@@ -72,7 +72,16 @@ kafka_source_assign(flow_source *source, uint32_t index, flow_slice position, fl
 }
 
 flow_status
-kafka_source_revoke(flow_source *source, uint32_t index, flow_error *error)
+kafka_source_assign(flow_source *source, uint32_t index, flow_slice position, flow_error *error)
+{
+	pthread_mutex_lock(&source->lock);
+	flow_status status = assign(source, index, position, error);
+	pthread_mutex_unlock(&source->lock);
+	return status;
+}
+
+static flow_status
+revoke(flow_source *source, uint32_t index, flow_error *error)
 {
 	struct kafka_partition *p = source->partitions[index];
 	(void)error;
@@ -89,12 +98,29 @@ kafka_source_revoke(flow_source *source, uint32_t index, flow_error *error)
 	return FLOW_OK;
 }
 
-void
-kafka_source_pause(flow_source *source, uint32_t index, int paused)
+flow_status
+kafka_source_revoke(flow_source *source, uint32_t index, flow_error *error)
+{
+	pthread_mutex_lock(&source->lock);
+	flow_status status = revoke(source, index, error);
+	pthread_mutex_unlock(&source->lock);
+	return status;
+}
+
+static void
+set_paused(flow_source *source, uint32_t index, int paused)
 {
 	struct kafka_partition *p = source->partitions[index];
 	source->pause_changes += p->paused != (paused != 0);
 	p->paused = paused != 0;
+}
+
+void
+kafka_source_pause(flow_source *source, uint32_t index, int paused)
+{
+	pthread_mutex_lock(&source->lock);
+	set_paused(source, index, paused);
+	pthread_mutex_unlock(&source->lock);
 }
 
 /* --- how it is doing ---------------------------------------------------------------------------------------------------- */
@@ -225,8 +251,10 @@ open_client(flow_source *source, const flow_stream_request *request, const flow_
 		return status;
 	rd_kafka_poll_set_consumer(source->client);
 	source->queue = rd_kafka_queue_get_consumer(source->client);
+	source->messages = rd_kafka_queue_new(source->client);
 	source->answers = rd_kafka_queue_new(source->client);
 	rd_kafka_queue_cb_event_enable(source->queue, on_messages, source);
+	rd_kafka_queue_cb_event_enable(source->messages, on_messages, source);
 	return FLOW_OK;
 }
 
@@ -244,19 +272,45 @@ connect_client(flow_source *source)
 		rd_kafka_topic_destroy(topic);
 }
 
-void
-kafka_source_close(flow_source *source)
+/* What belongs to one time of being open. */
+static void
+forget_partitions(flow_source *source)
 {
 	const flow_host *host = source->system->host;
-	if (source->queue != NULL)
+	for (uint32_t i = 0; i < source->partition_count; i++)
+		kafka_partition_free(host, source->partitions[i]);
+	host->release(source->partitions);
+	host->release(source->list);
+	host->release(source->sorted);
+	host->release(source->held);
+	source->partitions = NULL;
+	source->list = NULL;
+	source->sorted = NULL;
+	source->held = NULL;
+	source->current = NULL;
+	source->partition_count = source->partition_room = source->sorted_count = source->due_count = source->end_count = 0;
+	source->pause_changes = source->held_first = source->held_count = source->held_room = 0;
+	source->was_full = source->wants_nudge = 0;
+	atomic_store(&source->changed, 0);
+}
+
+static void
+destroy(flow_source *source)
+{
+	const flow_host *host = source->system->host;
+	if (source->queue != NULL) {
 		rd_kafka_queue_cb_event_enable(source->queue, NULL, NULL);
+		rd_kafka_queue_cb_event_enable(source->messages, NULL, NULL);
+	}
 	if (source->system->watch != NULL)
 		kafka_watch_remove(source);
 	kafka_topics_close(source);
 	kafka_read_drop(source, NULL);
 	kafka_group_close(source);
-	if (source->queue != NULL)
+	if (source->queue != NULL) {
+		rd_kafka_queue_destroy(source->messages);
 		rd_kafka_queue_destroy(source->queue);
+	}
 	if (source->answers != NULL)
 		rd_kafka_queue_destroy(source->answers);
 	if (source->client != NULL) {
@@ -265,16 +319,73 @@ kafka_source_close(flow_source *source)
 		kafka_owner_close(source->owner);
 		host->release(source->owner);
 	}
-	for (uint32_t i = 0; i < source->partition_count; i++)
-		kafka_partition_free(host, source->partitions[i]);
-	host->release(source->partitions);
-	host->release(source->list);
-	host->release(source->sorted);
-	host->release(source->held);
+	forget_partitions(source);
 	host->release(source->stream);
 	host->release(source->component);
 	kafka_settings_free(&source->settings);
+	pthread_mutex_destroy(&source->lock);
 	host->release(source);
+}
+
+/* Whether the job may come back for it: what it reads is committed by a transaction, which may be lost. */
+static int
+may_return(const flow_source *source)
+{
+	char text[KAFKA_ERROR_SIZE];
+	return source->group != NULL && !source->commits &&
+		   rd_kafka_fatal_error(source->client, text, sizeof(text)) == RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+void
+kafka_source_close(flow_source *source)
+{
+	if (!may_return(source)) {
+		destroy(source);
+		return;
+	}
+	rd_kafka_queue_cb_event_enable(source->queue, NULL, NULL);
+	rd_kafka_queue_cb_event_enable(source->messages, NULL, NULL);
+	kafka_watch_remove(source);
+	kafka_read_drop(source, NULL);
+	kafka_group_park(source);
+	forget_partitions(source);
+	source->next_source = source->system->parked;
+	source->system->parked = source;
+}
+
+void
+kafka_source_leave_all(flow_system *system)
+{
+	while (system->parked != NULL) {
+		flow_source *source = system->parked;
+		system->parked = source->next_source;
+		destroy(source);
+	}
+}
+
+/* The parked source of the same stream and task, which is not in the list any more; NULL: there is none. */
+static flow_source *
+take_parked(flow_system *system, flow_slice stream, uint32_t task)
+{
+	flow_source **at = &system->parked;
+	while (*at != NULL && !((*at)->task == task && flow_slice_is(stream, (*at)->stream)))
+		at = &(*at)->next_source;
+	flow_source *found = *at;
+	if (found != NULL)
+		*at = found->next_source;
+	return found;
+}
+
+static flow_status
+open_again(flow_source *source, const flow_source_info *info, flow_error *error)
+{
+	source->waker = info->waker;
+	source->settings.anew &= !source->told; /* else the group has gone on meanwhile */
+	rd_kafka_queue_cb_event_enable(source->queue, on_messages, source);
+	rd_kafka_queue_cb_event_enable(source->messages, on_messages, source);
+	atomic_store(&source->read_at, source->system->host->monotonic());
+	flow_status status = kafka_watch_add(source, error);
+	return status == FLOW_OK ? kafka_group_resume(source, error) : status;
 }
 
 static flow_status
@@ -300,10 +411,22 @@ flow_status
 kafka_source_open(flow_system *system, const flow_stream_request *request, flow_source_info *info, flow_source **result,
 				  flow_error *error)
 {
-	flow_source *source = flow_new(system->host, sizeof(*source));
+	flow_source *source = info->self_assigned ? take_parked(system, request->id, info->task) : NULL;
+	if (source != NULL) {
+		info->blocking = info->decoded = 0;
+		flow_status status = open_again(source, info, error);
+		if (status != FLOW_OK)
+			destroy(source);
+		else
+			*result = source;
+		return status;
+	}
+	source = flow_new(system->host, sizeof(*source));
 	if (source == NULL)
 		return kafka_no_memory(system->host, error);
 	source->system = system;
+	pthread_mutex_init(&source->lock, NULL);
+	atomic_init(&source->read_at, system->host->monotonic());
 	source->settings.host = system->host;
 	source->task = info->task;
 	source->start = info->start;
@@ -329,7 +452,7 @@ kafka_source_open(flow_system *system, const flow_stream_request *request, flow_
 	if (status == FLOW_OK)
 		status = kafka_watch_add(source, error);
 	if (status != FLOW_OK)
-		kafka_source_close(source);
+		destroy(source);
 	else
 		*result = source;
 	return status;
@@ -352,4 +475,17 @@ rd_kafka_consumer_group_metadata_t *
 kafka_source_group(flow_source *source)
 {
 	return source->group == NULL ? NULL : rd_kafka_consumer_group_metadata(source->client);
+}
+
+int
+kafka_source_settle(flow_source *source, const rd_kafka_topic_partition_list_t *list)
+{
+	return kafka_group_settle(source, list);
+}
+
+void
+kafka_source_settled(flow_source *source)
+{
+	if (source->group != NULL)
+		kafka_group_settled(source);
 }

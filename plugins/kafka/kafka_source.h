@@ -103,12 +103,17 @@ struct flow_source {
 	uint32_t task;
 	uint32_t start; /* FLOW_START_* */
 	int commits;    /* source_committed commits to the group */
+	int told;       /* source_committed was called */
 	const flow_waker *waker;
 	struct kafka_input_settings settings;
 	struct kafka_topics *topics; /* NULL: by group */
 	struct kafka_group *group;   /* NULL: not by group */
 	rd_kafka_t *client;
-	rd_kafka_queue_t *queue;             /* of the client's messages */
+	/* Held by each call of the task, and while the watching thread serves the group in its place. Before the system's lock. */
+	pthread_mutex_t lock;
+	_Atomic int64_t read_at;             /* when the task called last; monotonic */
+	rd_kafka_queue_t *queue;             /* what the client has to say: the group's moves, errors */
+	rd_kafka_queue_t *messages;          /* of its partitions; they wait here while the host holds the source back */
 	rd_kafka_queue_t *answers;           /* of commits */
 	struct kafka_partition **partitions; /* grows under the system's lock */
 	uint32_t partition_count, partition_room;
@@ -172,6 +177,8 @@ void kafka_partition_free(const flow_host *host, struct kafka_partition *p);
 /* The partitions that are not given up, sorted anew. */
 void kafka_partitions_sort(flow_source *source);
 struct kafka_partition *kafka_partition_find(flow_source *source, const char *topic, int32_t number);
+/* Not if the group took it away for good: then it is not committed any more. Under the system's lock, or [task]. */
+int kafka_partition_is_ours(const flow_source *source, const char *topic, int32_t number);
 /* Settles where reading begins. The end of a job's own checkpoint is checked by source_assign. */
 void kafka_partition_settle(flow_source *source, struct kafka_partition *p);
 /* The record to go on with is not there. Settles *offset by the option offset_reset, and says so; or fails. Asks brokers. */
@@ -186,6 +193,19 @@ void kafka_partition_end(flow_source *source, struct kafka_partition *p);
 /* *end is INT64_MAX where the position has none. FLOW_E_CORRUPT. */
 flow_status kafka_position_parse(const flow_host *host, flow_slice bytes, int64_t *next, int64_t *end,
 								 flow_error *error);
+
+/* kafka_queue.c --------------------------------------------------------------------------------------------------------- */
+
+/* Takes what is in one of the source's queues now, behind what is held. *count 0: nothing. */
+flow_status kafka_queue_take(flow_source *source, rd_kafka_queue_t *queue, uint32_t *count, flow_error *error);
+/* A client stops fetching when its queue is full, and would look again only after a second: it is woken when half is used up. */
+void kafka_queue_keep_fetching(flow_source *source);
+/* Lets messages of the list's partitions wait in source->messages: when they are not assigned any more, and not yet. */
+void kafka_queue_forward(flow_source *source, const rd_kafka_topic_partition_list_t *list);
+/* [watching thread] The task is in a call of an output, say: what the group wants is heard all the same. */
+void kafka_queue_serve(flow_source *source);
+/* [watching thread] Whether that is due: at *when, if not now. Under the system's lock. */
+int kafka_queue_must_serve(const flow_source *source, int64_t now, int64_t *when);
 
 /* kafka_read.c, kafka_record.c ------------------------------------------------------------------------------------------ */
 
@@ -207,13 +227,24 @@ struct kafka_group *kafka_group_new(flow_source *source); /* NULL: out of memory
 flow_status kafka_group_configure(flow_source *source, rd_kafka_conf_t *conf, flow_error *error);
 flow_status kafka_group_open(flow_source *source, flow_error *error);
 void kafka_group_close(flow_source *source);
-/* [watching thread] Whether there is something to look up, and looks it up. */
-int kafka_group_wants(const flow_source *source);
+/* Answers what is open, without a commit; the member stays in the group, and nobody reads. */
+void kafka_group_park(flow_source *source);
+/* The partitions that the member has are given again; after kafka_watch_add. */
+flow_status kafka_group_resume(flow_source *source, flow_error *error);
+/* [watching thread] Whether there is something to look up, or taken partitions have waited for too long, under the system's lock; and
+ * sees to it. */
+int kafka_group_wants(const flow_source *source, int64_t now);
+int64_t
+kafka_group_due(const flow_source *source); /* when they will have; INT64_MAX: none waits; under the system's lock */
 int kafka_group_is_taking(const flow_source *source); /* partitions wait to be released */
 void kafka_group_look(flow_source *source);
 /* The group gave or took partitions: 1: the list changed. */
 flow_status kafka_group_changed(flow_source *source, int *changed, flow_error *error);
 flow_status kafka_group_start(flow_source *source, const rd_kafka_topic_partition_list_t *due, flow_error *error);
 flow_status kafka_group_released(flow_source *source, struct kafka_partition *p, flow_error *error);
+/* [control] Positions of these partitions are about to be committed by a transaction: until kafka_group_settled (or the source is
+ * closed) none is given up. 0: one has been, or all are lost. */
+int kafka_group_settle(flow_source *source, const rd_kafka_topic_partition_list_t *list);
+void kafka_group_settled(flow_source *source);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The one thread of a system: it looks for partitions that appear, asks what a consumer group has committed, and wakes clients that
- * stopped fetching. It blocks, so that tasks need not.
+ * The one thread of a system: it looks for partitions that appear, asks what a consumer group has committed, gives up what a group has
+ * waited for too long, and wakes clients that stopped fetching. It blocks, so that tasks need not.
  */
 #include <errno.h>
 #include <poll.h>
@@ -36,8 +36,10 @@ serve(flow_source *source)
 	pthread_mutex_unlock(&system->lock);
 	if (nudged)
 		nudge(source);
-	if (source->group != NULL && kafka_group_wants(source))
+	if (source->group != NULL) {
+		kafka_queue_serve(source);
 		kafka_group_look(source);
+	}
 	pthread_mutex_lock(&system->lock);
 	source->busy = 0;
 	pthread_cond_broadcast(&system->watch->idle);
@@ -48,12 +50,15 @@ static int
 work(flow_system *system, int64_t *next)
 {
 	int64_t now = system->host->monotonic();
+	*next = INT64_MAX;
 	for (flow_source *s = system->sources; s != NULL; s = s->next_source)
-		if (s->wants_nudge || (s->group != NULL && kafka_group_wants(s))) {
+		if (kafka_queue_must_serve(s, now, next) || s->wants_nudge || (s->group != NULL && kafka_group_wants(s, now))) {
 			serve(s);
 			return 1;
 		}
-	*next = INT64_MAX;
+	for (const flow_source *s = system->sources; s != NULL; s = s->next_source)
+		if (s->group != NULL && kafka_group_due(s) < *next)
+			*next = kafka_group_due(s);
 	for (struct kafka_topics *t = system->topics; t != NULL; t = t->next) {
 		if (t->due <= now) {
 			kafka_topics_discover(t);

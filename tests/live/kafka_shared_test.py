@@ -104,6 +104,23 @@ class Shared(live.Test):
             self.setUp()
             self.assertEqual(set(self.come_and_go(options, 'delivery = "at_least_once";')), set(range(self.next_id)), options)
 
+    def test_given_a_commit_that_meets_a_new_generation_when_the_job_goes_back_then_it_stays_in_the_group(self):
+        """Epochs follow so closely that most members which join make one of them fail."""
+        a = self.member("a", "", "", "--set", 'job.checkpoint_interval="20ms"')
+        self.until(lambda: len(self.partitions("a")) == PARTITIONS, "all partitions")
+        for _ in range(6):
+            b = self.member("b")
+            self.until(lambda: self.add(20) or len(self.partitions("b")) == 2, "two partitions")
+            b.signal(signal.SIGTERM)
+            ended = b.wait()
+            self.assertEqual(ended.code, 0, str(ended))
+            self.assertNotIn("2 are read now", ended.err)  # a task of b has one, unless a has left
+            (self.folder / "b.json").unlink()
+            self.until(lambda: self.add(20) or len(self.partitions("a")) == PARTITIONS, "all partitions again")
+        self.until_written()
+        self.end(a)
+        self.assertEqual(self.sorted_ids(self.topic("out")), list(range(self.next_id)))
+
     def test_given_the_plan_when_positions_go_into_the_transaction_then_it_says_exactly_once(self):
         self.configured()
         self.assertIn("shared by group, positions in the output's transaction", self.flowd("plan", "job.conf", expect=0).out)
