@@ -165,7 +165,9 @@ static const char *const resets[] = { "error\tthe job ends and says what is miss
 									  "oldest\tgo on with the oldest record that is there",
 									  "newest\tgo on behind the newest record", NULL };
 OPTION(input_offset_reset, .type = FLOW_OPTION_ENUM, .name = "offset_reset", .choices = resets, .default_text = "error",
-	   .doc = "What happens when the record to go on with is no longer there, or not yet (its topic was made anew).");
+	   .doc = "What happens when the record to go on with is no longer there, or not yet (its topic was made anew), or "
+			  "its topic was deleted. With other "
+			  "values than error a job that goes on without end waits for a topic that was deleted.");
 static const char *const isolations[] = { "read_committed\trecords of open and aborted transactions are not seen",
 										  "read_uncommitted\tall records", NULL };
 OPTION(input_isolation, .type = FLOW_OPTION_ENUM, .name = "isolation", .choices = isolations,

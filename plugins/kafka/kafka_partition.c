@@ -258,6 +258,28 @@ kafka_partition_lost(flow_source *source, struct kafka_partition *p, int64_t wan
 }
 
 flow_status
+kafka_partition_anew(flow_source *source, struct kafka_partition *p, int64_t *offset, flow_error *error)
+{
+	const flow_host *host = source->system->host;
+	if (source->settings.reset == 0 || source->settings.bounded)
+		return flow_fail(
+			host, error, FLOW_E_POSITION_LOST,
+			"topic '%s' has been deleted and made anew while it was read; choose where to go on with the option "
+			"offset_reset of the input ('oldest', 'newest'), or start it anew with reset_offset",
+			p->topic);
+	flow_status status = ask_range(source, p, error);
+	if (status != FLOW_OK)
+		return status;
+	*offset = source->settings.reset == FLOW_START_OLDEST ? p->low : p->high;
+	flow_say(host, FLOW_LOG_WARN, source->component,
+			 "topic '%s', partition %d: it has been deleted and made anew: what was not read of it from offset %lld on "
+			 "is lost; "
+			 "reading goes on at %lld",
+			 p->topic, p->number, (long long)atomic_load(&p->next), (long long)*offset);
+	return FLOW_OK;
+}
+
+flow_status
 kafka_partition_check(flow_source *source, struct kafka_partition *p, flow_error *error)
 {
 	int64_t offset = p->start;

@@ -184,6 +184,13 @@ is_passing(flow_status status)
 	return status == FLOW_E_TIMEOUT || status == FLOW_E_UNAVAILABLE;
 }
 
+/* Its topic was deleted, and the option says to go on, so it may come back. */
+static int
+waits_for_topic(const flow_source *source)
+{
+	return source->settings.reset != 0 && !source->settings.bounded;
+}
+
 static flow_status
 handle_error(flow_source *source, struct kafka_partition *p, const rd_kafka_message_t *message, flow_error *error)
 {
@@ -207,6 +214,11 @@ handle_error(flow_source *source, struct kafka_partition *p, const rd_kafka_mess
 			"group '%s' has members that deal partitions in another way; all of a group use the same option "
 			"rebalance (here '%s'), so change it, or choose another group",
 			source->settings.group, source->settings.eager ? "eager" : "cooperative");
+	if (status == FLOW_E_NOT_FOUND && waits_for_topic(source)) {
+		if (p == NULL) /* else the watching thread says so */
+			flow_say(host, FLOW_LOG_WARN, source->component, "%s; waiting for it", rd_kafka_message_errstr(message));
+		return FLOW_OK;
+	}
 	if (p == NULL)
 		return kafka_failed(host, error, message->err, "%s", rd_kafka_message_errstr(message));
 	if (status == FLOW_E_NOT_FOUND)
@@ -376,6 +388,55 @@ next_end(flow_source *source, uint32_t *index)
 	return 0;
 }
 
+/* The client is not to go on by itself where another topic of that name happens to have something. */
+static void
+stop_reading(flow_source *source)
+{
+	rd_kafka_topic_partition_list_t *list = NULL;
+	if (rd_kafka_assignment(source->client, &list) != RD_KAFKA_RESP_ERR_NO_ERROR)
+		return;
+	rd_kafka_error_destroy(rd_kafka_incremental_unassign(source->client, list));
+	rd_kafka_topic_partition_list_destroy(list);
+	kafka_read_drop(source, NULL);
+}
+
+/* Everything that was known of the topic is of another one. */
+static flow_status
+begin_anew(flow_source *source, flow_error *error)
+{
+	flow_status status = FLOW_OK;
+	kafka_source_connect(source); /* what is assigned before the client knows of the topic is not read */
+	for (uint32_t i = 0; i < source->partition_count && status == FLOW_OK; i++) {
+		struct kafka_partition *p = source->partitions[i];
+		int64_t offset;
+		if (!p->reading || p->ended)
+			continue;
+		status = kafka_partition_anew(source, p, &offset, error);
+		if (status == FLOW_OK)
+			status = go_on_at(source, p, offset, error);
+	}
+	return status;
+}
+
+static flow_status
+look_at_topic(flow_source *source, flow_error *error)
+{
+	int made_anew = atomic_load(&source->topics->made_anew);
+	if (made_anew != source->made_anew) {
+		source->made_anew = made_anew;
+		return begin_anew(source, error);
+	}
+	if (!atomic_load(&source->topics->gone))
+		return FLOW_OK;
+	if (!waits_for_topic(source))
+		return flow_fail(source->system->host, error, FLOW_E_NOT_FOUND,
+						 "topic '%s' has been deleted; make it again, or remove the input", source->settings.topic);
+	flow_say(source->system->host, FLOW_LOG_WARN, source->component,
+			 "topic '%s' has been deleted; waiting for it (offset_reset)", source->settings.topic);
+	stop_reading(source);
+	return FLOW_OK;
+}
+
 static flow_status
 look_at_changes(flow_source *source, int *changed, flow_error *error)
 {
@@ -384,11 +445,9 @@ look_at_changes(flow_source *source, int *changed, flow_error *error)
 		return FLOW_OK;
 	if (source->group != NULL)
 		return kafka_group_changed(source, changed, error);
-	if (atomic_load(&source->topics->gone))
-		return flow_fail(source->system->host, error, FLOW_E_NOT_FOUND,
-						 "topic '%s' has been deleted; make it again, or remove the input", source->settings.topic);
-	*changed = 1;
-	return FLOW_OK;
+	flow_status status = look_at_topic(source, error);
+	*changed = status == FLOW_OK;
+	return status;
 }
 
 /* Takes what there is to take: first what the client has to say. *count 0: nothing. */

@@ -4,6 +4,7 @@
 
 #include "kafka_source.h"
 
+#define REFRESH 2000        /* milliseconds */
 #define RECORD_OVERHEAD 512 /* bytes that the client needs for a record, about, besides its key and value */
 
 /* --- streams at plan time --------------------------------------------------------------------------------------------- */
@@ -220,6 +221,9 @@ configure(flow_source *source, const flow_stream_request *request, const flow_so
 	if (status == FLOW_OK)
 		status = kafka_property_set(host, conf, "group.id",
 									source->settings.group != NULL ? source->settings.group : group, error);
+	/* How soon a topic that was deleted is noticed by the client. */
+	if (status == FLOW_OK && source->settings.topic != NULL && source->system->discovery_interval > REFRESH * 1000)
+		status = kafka_property_set_number(host, conf, "topic.metadata.refresh.interval.ms", REFRESH, error);
 	if (status == FLOW_OK && fetch != NULL)
 		status = kafka_property_set_number(host, conf, "max.partition.fetch.bytes", fetch->integer, error);
 	if (status == FLOW_OK)
@@ -259,8 +263,8 @@ open_client(flow_source *source, const flow_stream_request *request, const flow_
 }
 
 /* A client that is asked for something before it knows any broker looks for leaders and coordinators a second later. */
-static void
-connect_client(flow_source *source)
+void
+kafka_source_connect(flow_source *source)
 {
 	const struct rd_kafka_metadata *metadata;
 	const char *name = source->settings.topic;
@@ -446,7 +450,7 @@ kafka_source_open(flow_system *system, const flow_stream_request *request, flow_
 	if (status == FLOW_OK)
 		status = open_client(source, request, info, error);
 	if (status == FLOW_OK)
-		connect_client(source);
+		kafka_source_connect(source);
 	if (status == FLOW_OK)
 		status = by_group ? kafka_group_open(source, error) : kafka_topics_open(source, request, error);
 	if (status == FLOW_OK)

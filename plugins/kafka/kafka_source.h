@@ -65,11 +65,12 @@ struct kafka_topics {
 	struct kafka_input_settings settings;
 	struct kafka_place **places; /* only grows; under the system's lock, as the next */
 	uint32_t count, room;
-	int64_t due;        /* when to look again; monotonic */
-	int busy;           /* the watching thread is looking */
-	int missing;        /* how often in a row the topic was not there */
-	atomic_int gone;    /* it was deleted */
-	atomic_int goes_on; /* the job has read this input before */
+	int64_t due;          /* when to look again; monotonic */
+	int busy;             /* the watching thread is looking */
+	int missing;          /* how often in a row the topic was not there */
+	atomic_int gone;      /* it was deleted */
+	atomic_int made_anew; /* how often it came back */
+	atomic_int goes_on;   /* the job has read this input before */
 };
 
 /* Atomic is what kafka_source_numbers and kafka_source_remaining look at, from any thread. */
@@ -127,6 +128,7 @@ struct flow_source {
 	rd_kafka_message_t **held; /* taken from the queue, not handed on yet */
 	uint32_t held_first, held_count, held_room;
 	atomic_int changed; /* look at topics, or at the group */
+	int made_anew;      /* of its topics, as far as it knows */
 	/* The client stops fetching when its queue is full, and looks again after a second only, unless something wakes it. */
 	uint64_t full_records, full_bytes; /* of the queue */
 	uint64_t record_bytes;             /* of a record, on average of the last batch */
@@ -184,9 +186,16 @@ void kafka_partition_settle(flow_source *source, struct kafka_partition *p);
 /* The record to go on with is not there. Settles *offset by the option offset_reset, and says so; or fails. Asks brokers. */
 flow_status kafka_partition_lost(flow_source *source, struct kafka_partition *p, int64_t wanted, int64_t *offset,
 								 flow_error *error);
+/* The topic was deleted and made anew: settles *offset by the option offset_reset, and says so; or fails. Asks brokers. */
+flow_status kafka_partition_anew(flow_source *source, struct kafka_partition *p, int64_t *offset, flow_error *error);
 /* That the start is between the partition's first offset and its end. */
 flow_status kafka_partition_check(flow_source *source, struct kafka_partition *p, flow_error *error);
 void kafka_partition_end(flow_source *source, struct kafka_partition *p);
+
+/* kafka_source.c ------------------------------------------------------------------------------------------------------- */
+
+/* The source's client hears of brokers, and of its topic. Waits up to request_timeout. */
+void kafka_source_connect(flow_source *source);
 
 /* kafka_position.c ----------------------------------------------------------------------------------------------------- */
 

@@ -2,7 +2,8 @@
 
 #include "kafka_source.h"
 
-#define MISSING_MOST 2 /* so often in a row a topic is not there: it was deleted */
+#define MISSING_MOST 2           /* so often in a row a topic is not there: it was deleted */
+#define PRESENCE (2 * 1000000LL) /* microseconds: so often at least it is asked whether a topic is there */
 
 /* --- places ---------------------------------------------------------------------------------------------------------- */
 
@@ -227,6 +228,14 @@ new_topics(flow_source *source, const flow_stream_request *request, struct kafka
 	return status;
 }
 
+static int64_t
+next_look(const struct kafka_topics *topics)
+{
+	int64_t interval = topics->system->discovery_interval;
+	return topics->system->host->monotonic() +
+		   (topics->settings.topic != NULL && interval > PRESENCE ? PRESENCE : interval);
+}
+
 /* The first look: everything that is there. */
 static flow_status
 first_look(flow_source *source, struct kafka_topics *topics, flow_error *error)
@@ -244,7 +253,7 @@ first_look(flow_source *source, struct kafka_topics *topics, flow_error *error)
 	if (status == FLOW_OK && topics->count == 0)
 		flow_say(system->host, FLOW_LOG_WARN, source->component, "no topic matches the pattern yet");
 	drop_finding(system->host, &found);
-	topics->due = system->host->monotonic() + system->discovery_interval;
+	topics->due = next_look(topics);
 	return status;
 }
 
@@ -271,6 +280,7 @@ kafka_topics_open(flow_source *source, const flow_stream_request *request, flow_
 	}
 	topics->references++; /* [main], as its end */
 	source->topics = topics;
+	source->made_anew = atomic_load(&topics->made_anew);
 	return FLOW_OK;
 }
 
@@ -309,9 +319,20 @@ tell_sources(flow_system *system, const struct kafka_topics *topics)
 static void
 topic_is_missing(struct kafka_topics *topics)
 {
-	if (++topics->missing < MISSING_MOST)
+	if (++topics->missing != MISSING_MOST)
 		return;
 	atomic_store(&topics->gone, 1);
+	tell_sources(topics->system, topics);
+}
+
+static void
+topic_is_there(struct kafka_topics *topics)
+{
+	if (topics->missing == 0)
+		return;
+	topics->missing = 0;
+	atomic_store(&topics->gone, 0);
+	atomic_fetch_add(&topics->made_anew, 1);
 	tell_sources(topics->system, topics);
 }
 
@@ -330,7 +351,7 @@ kafka_topics_discover(struct kafka_topics *topics)
 	if (status == FLOW_E_NOT_FOUND)
 		topic_is_missing(topics);
 	else if (status == FLOW_OK) {
-		topics->missing = 0;
+		topic_is_there(topics);
 		status = keep(topics, &found);
 	}
 	if (status == FLOW_OK && count != 0) {
@@ -340,7 +361,7 @@ kafka_topics_discover(struct kafka_topics *topics)
 		flow_say(system->host, FLOW_LOG_WARN, topics->stream, "cannot look for new partitions: %s",
 				 system->host->errors->message(error));
 	}
-	topics->due = system->host->monotonic() + system->discovery_interval;
+	topics->due = next_look(topics);
 	topics->busy = 0;
 	pthread_cond_broadcast(&system->watch->idle);
 	system->host->errors->free(error);

@@ -4,7 +4,6 @@ DEFERRED = {
     "avro/04-timestamp-without-zone": "the connector jdbc",
     "hdfs": "the system and connector hdfs",
     "jdbc": "the connector jdbc",
-    "kafka/02-revoke-with-a-batch-in-flight": "an output of flowd that acknowledges out of order (tests/unit/runtime/group_test.c has one)",
     "kafka/05-registry-frame": "the schema registry",
     "messaging": "the messaging store",
     "streams/01-tumbling-with-late-data": "windows that wait for late records and fire again",

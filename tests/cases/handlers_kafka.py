@@ -1,6 +1,8 @@
 """The cases of area kafka, on a real broker: the one that the live tests share, or one of the case's own."""
 import json
 import os
+import re
+import signal
 import time
 
 import kafka
@@ -80,6 +82,95 @@ def watch_lag(case, config):
             time.sleep(0.25)
         running.signal()
         assert running.wait().code == 0
+
+
+# --- 02 ----------------------------------------------------------------------------------------------------------------------
+
+MEMBER = """application: {{
+  name = "{name}";  instance = "{name}";  checkpoint_interval = "200ms";  parallelism = 1;
+  systems: {{ kafka: {{ type = "kafka"; bootstrap_servers = "{servers}"; consumer: {{ session: {{ timeout: {{ ms = 6000; }}; }}; }}; }};
+             files: {{ type = "file"; }};  behind: {{ type = "kafka"; bootstrap_servers = "{behind}"; }}; }};
+  inputs:  {{ in: {{ system = "kafka"; physical_name = "{topic}"; serde = "string"; group = "{topic}"; assignment = "group"; {options} }}; }};
+  outputs: {{ out: {{ {output} serde = "string"; }}; }};
+  flow: ( {{ from = "in"; to = "out"; }} );
+}};
+"""
+
+
+class Members:
+    """Member 1 writes to a topic of a broker that can be held: what it holds is in flight, and acknowledged when it goes on. flowd
+    acknowledges the records of an epoch together, in whatever order the broker does: those in front of them are 0 to 2 here.
+    Member 2 writes to a file."""
+
+    def __init__(self, case, k, behind, options):
+        self.case, self.k, self.behind, self.options = case, k, behind, options
+        self.topic, self.out = k.create(kafka.unique("revoke"), 2), behind.create(kafka.unique("out"))
+        self.broker = int(re.search(r"process (\d+)", behind.service("status"))[1])
+
+    def start(self, name, output):
+        self.case.flowd.write(f"{name}.conf", MEMBER.format(name=name, servers=self.k.servers, behind=self.behind.servers, topic=self.topic,
+                                                            options=self.options, output=output))
+        return self.case.flowd.start("run", f"{name}.conf", "--state-dir", f"{self.topic}-{name}", "--status-file", self.status_file(name))
+
+    def status_file(self, name):
+        return f"{self.topic}-{name}.json"
+
+    def partitions(self, name):
+        path = self.case.work / self.status_file(name)
+        return sorted(int(p) for i in json.loads(path.read_text())["inputs"] for p in i.get("partitions", {})) if path.exists() else []
+
+    def produce(self, *numbers):
+        self.k.produce(self.topic, [{"value": f"{p}:{n}", "partition": p} for p in (0, 1) for n in numbers])
+
+    def committed(self):
+        return {p: o["offset"] for p, o in self.k.committed(self.topic, self.topic).items()}
+
+    def acknowledged(self):
+        return self.behind.values(self.out)
+
+    def written(self):
+        return [line for path in self.case.work.glob(f"*{self.topic}.txt*") for line in path.read_text().splitlines()]
+
+    def follow(self):
+        with self.start("one", f'system = "behind"; physical_name = "{self.out}"; delivery = "at_least_once";') as one:
+            until(lambda: self.partitions("one") == [0, 1], "both partitions")
+            self.produce(0, 1, 2)
+            until(lambda: self.committed() == {0: 3, 1: 3}, "the acknowledged prefix")
+            os.kill(self.broker, signal.SIGSTOP)
+            try:
+                self.produce(3, 4, 5)
+                with self.start("two", f'system = "files"; path = "{self.topic}.txt";') as two:
+                    until(lambda: len(self.partitions("two")) == 1, "the partition that is taken", 60)
+                    self.go_on(one, two)
+            finally:
+                os.kill(self.broker, signal.SIGCONT)
+
+    def go_on(self, one, two):
+        taken, kept = self.partitions("two")[0], 1 - self.partitions("two")[0]
+        until(lambda: self.committed()[taken] == 6, "what the second member did")
+        assert self.written() == [f"{taken}:{n}" for n in (3, 4, 5)], self.written()  # it began at the committed offset
+        assert self.committed()[kept] == 3, self.committed()
+        os.kill(self.broker, signal.SIGCONT)  # acknowledged late
+        self.produce(6)
+        until(lambda: self.committed() == {0: 7, 1: 7}, "the end", 60)
+        for running in (two, one):
+            running.signal()
+            ended = running.wait()
+            assert ended.code == 0, str(ended)
+        of_kept = [v for v in self.acknowledged() if v.startswith(f"{kept}:")]
+        assert self.options or of_kept == [f"{kept}:{n}" for n in range(7)], of_kept  # cooperative: once each
+        assert {*self.acknowledged(), *self.written()} == {f"{p}:{n}" for p in (0, 1) for n in range(7)}
+        assert self.committed() == {0: 7, 1: 7}, self.committed()
+
+
+def revoke_in_flight(case):
+    k, behind = broker(case), kafka.Kafka.started(case.work / "behind", "--heap", "256m")
+    try:
+        for options in "", 'rebalance = "eager";':
+            Members(case, k, behind, options).follow()
+    finally:
+        behind.service("kill")
+    case.judged("expected.json")
 
 
 # --- 03 ----------------------------------------------------------------------------------------------------------------------
@@ -184,6 +275,7 @@ def offset_out_of_range(case):
 
 HANDLERS = {
     "kafka/01-transaction-markers-at-the-end": transaction_markers,
+    "kafka/02-revoke-with-a-batch-in-flight": revoke_in_flight,
     "kafka/03-partitions-added-while-running": partitions_added,
     "kafka/04-partition-of-a-key": partition_of_a_key,
     "kafka/06-offset-out-of-range": offset_out_of_range,
