@@ -1,4 +1,5 @@
 /* Handles of librdkafka: made, logged, their errors told. */
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -261,7 +262,11 @@ leave_in_time(struct leaving *leaving)
 	if (!started)
 		return 0;
 	struct pollfd ready = { .fd = leaving->done, .events = POLLIN };
-	int ended = poll(&ready, 1, PATIENCE) > 0;
+	int64_t until = leaving->owner->system->host->monotonic() + PATIENCE * 1000LL, left = PATIENCE;
+	int ended;
+	while ((ended = poll(&ready, 1, left < 0 ? 0 : (int)left)) < 0 && errno == EINTR) /* a signal ends no wait */
+		left = (until - leaving->owner->system->host->monotonic()) / 1000;
+	ended = ended > 0;
 	if (ended)
 		pthread_join(thread, NULL);
 	else

@@ -2,7 +2,12 @@
  * A consumer group, as the watching thread serves it: what is committed is looked up, and what the group has waited for too long is
  * given up.
  */
+#include <poll.h>
+
 #include "kafka_group.h"
+
+#define TRIES 5
+#define PAUSE 100 /* milliseconds */
 
 void
 kafka_places_drop(const flow_host *host, struct places *places)
@@ -160,12 +165,30 @@ find_late(flow_source *source, const struct places *places, flow_error *error)
 	return status;
 }
 
+/* A partition that just came into being may be known to the member's client, and not yet to the one that asks. */
+static flow_status
+find_offsets(flow_source *source, const struct places *places, flow_error *error)
+{
+	flow_system *system = source->system;
+	flow_status status = FLOW_E_NOT_FOUND;
+	for (int tries = 0; tries < TRIES && status == FLOW_E_NOT_FOUND; tries++) {
+		const struct rd_kafka_metadata *metadata;
+		status = kafka_topics_look(system, &source->settings, places->items, places->count, error);
+		if (status == FLOW_E_NOT_FOUND &&
+			kafka_admin_metadata(system, source->settings.topic, &metadata, error) == FLOW_OK) {
+			rd_kafka_metadata_destroy(metadata);
+			poll(NULL, 0, tries * PAUSE);
+		}
+	}
+	return status;
+}
+
 static flow_status
 look(flow_source *source, const rd_kafka_topic_partition_list_t *list, struct places *places, flow_error *error)
 {
 	flow_status status = make_places(source->system->host, list, places);
 	if (status == FLOW_OK)
-		status = kafka_topics_look(source->system, &source->settings, places->items, places->count, error);
+		status = find_offsets(source, places, error);
 	if (status == FLOW_OK && !source->settings.anew)
 		status = kafka_topics_committed(source, places->items, places->count, error);
 	if (status == FLOW_OK && !source->settings.anew &&
