@@ -188,7 +188,7 @@ kafka_record_name(const char *topic, int32_t partition, const void *key, size_t 
 	for (size_t i = 0; i < count; i++)
 		snprintf(shown + (plain ? i : 2 * i), 3, plain ? "%c" : "%02x", bytes[i]);
 	if (key_size > KEY_SHOWN)
-		strcat(shown, "...");
+		snprintf(shown + strlen(shown), sizeof("..."), "...");
 	int used = partition < 0 ? snprintf(text, size, "topic '%s'", topic)
 							 : snprintf(text, size, "topic '%s' partition %d", topic, partition);
 	if (used > 0 && (size_t)used < size)
