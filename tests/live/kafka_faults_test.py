@@ -1,4 +1,5 @@
 """Brokers that die, go away, run full or hand over: a job waits, says so, goes on, and each record is there once."""
+import json
 import os
 import pathlib
 import re
@@ -20,6 +21,14 @@ JOB = """application: {
   outputs: { out: { system = "kafka"; physical_name = "out"; serde = "json"; %(output)s };
              copy: { system = "files"; path = "copy.jsonl"; serde = "json"; }; };
   flow: ( { from = "in"; to = "out"; }, { from = "in"; to = "copy"; } );
+};
+"""
+READER = """application: {
+  name = "reader";  checkpoint_interval = "200ms";
+  systems: { files: { type = "file"; };  kafka: { type = "kafka"; bootstrap_servers = "$SERVERS"; }; };
+  inputs:  { in: { system = "kafka"; physical_name = "out"; serde: { type = "json"; fields: { id = "int64"; text = "string"; }; }; }; };
+  outputs: { echo: { system = "files"; path = "echo.jsonl"; serde = "json"; }; };
+  flow: ( { from = "in"; to = "echo"; } );
 };
 """
 AWAY = 60 if live.SOAK else 4  # seconds
@@ -107,7 +116,8 @@ class Faults(live.Test):
                      "--set", "log.preallocate=false", topic=("out", 1))
         self.kafka.create("ballast")
         self.written()
-        with self.flowd.start("run", "job.conf") as job:
+        self.job(READER, "reader.conf")
+        with self.flowd.start("run", "job.conf") as job, self.flowd.start("run", "reader.conf") as reader:
             self.wait_for_some(job)
             filler = subprocess.run(self.kafka.words("generate", "ballast", 200000, 1000, properties={"message.timeout.ms": 4000}),
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, timeout=120)
@@ -116,6 +126,16 @@ class Faults(live.Test):
             subprocess.run(["mount", "-o", "remount,size=400m", disk], check=True)
             self.kafka.service("start")
             self.check(job)
+            until(lambda: len(self.echoed()) >= 12000 or not reader.running(), "all records at the reader", 90)
+            reader.signal()
+            ended = reader.wait()
+        self.assertEqual(ended.code, 0, str(ended))
+        self.assertEqual(sorted(self.echoed()), list(range(12000)))
+
+    def echoed(self):
+        """The numbers that the reader has written so far; an unbounded job still writes the temporary beside the file."""
+        lines = [line for path in self.folder.glob("*echo.jsonl*") for line in path.read_text().splitlines(keepends=True)]
+        return [json.loads(line)["id"] for line in lines if line.endswith("\n")]
 
     def status(self):
         return subprocess.run([str(kafka.SCRIPT), "status", "--folder", str(self.kafka.folder)], stdout=subprocess.PIPE, text=True, check=False).stdout
