@@ -56,7 +56,7 @@ put_items(avro_output *output, const avro_encode_op *op, const flow_value *value
 		char *at = output->at, *limit = output->limit;
 		const flow_value *key = is_map ? &value->as.map->entries[i].key : NULL;
 		uint64_t size = is_map ? key->size : 0;
-		ROOM(size + 2 * AVRO_VARINT_MAX)
+		ROOM(size + 2 * (uint64_t)AVRO_VARINT_MAX)
 		if (i == 0)
 			at = avro_write_long(at, (int64_t)count);
 		if (is_map) {

@@ -50,7 +50,7 @@ make_sync(struct flow_encoder *e)
 		uint64_t mixed = (state ^ state >> 30) * 0xBF58476D1CE4E5B9u;
 		mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EBu;
 		mixed ^= mixed >> 31;
-		memcpy(e->sync + 8 * half, &mixed, 8);
+		memcpy(e->sync + (size_t)8 * (size_t)half, &mixed, 8);
 	}
 }
 

@@ -116,7 +116,7 @@ csv_usual_day(const char *text, csv_day *day)
 	if (bad || text[4] != '-' || text[7] != '-' || century > 21 || month - 1 > 11 || number - 1 > 27)
 		return 0;
 	memcpy(day->text, text, sizeof(day->text));
-	day->seconds = flow_days_from_civil((int64_t)(century * 100 + year), month, number) * 86400;
+	day->seconds = flow_days_from_civil((int64_t)century * 100 + year, month, number) * 86400;
 	return 1;
 }
 

@@ -78,7 +78,7 @@ json_save(flow_decoder *d, flow_slice *state, flow_error *error)
 flow_status
 json_restore(flow_decoder *d, flow_slice state, flow_error *error)
 {
-	struct state s;
+	struct state s = { 0 };
 	flow_status status = flow_restore_state(d->serde->host, state, &s, sizeof(s), STATE_VERSION, "json", error);
 	if (status != FLOW_OK)
 		return status;

@@ -12,7 +12,7 @@
 
 #include "support/plugin_fixture.h"
 
-#define PAIRS 7
+#define PAIRS 9
 #define RECORDS 4096u /* their data stays in the cache, as that of a batch that was just made does */
 
 static double
