@@ -111,8 +111,8 @@ class Cat(Convert):
         self.assertEqual(self.flowd.read("back.csv"), self.flowd.read("found.csv"))
 
     def test_a_value_that_is_not_of_the_type_that_was_found_is_told(self):
-        self.write("late.csv", "n\n" + "1\n" * 600000 + "NA\n")
-        self.refused("cat", "late.csv", code=1, says=["late.csv:600002", '"NA" is not of type', "n = "])
+        self.write("late.csv", "n,text\n" + f"1,{'x' * 1000}\n" * 1200 + "NA,y\n")  # more than is looked at for types
+        self.refused("cat", "late.csv", code=1, says=["late.csv:1202", '"NA" is not of type', "n = "])
         self.assertEqual(len(self.cat("late.csv", "--set", "in.null_token=NA", "--where", "n is null")), 1)
 
     def test_a_dump_of_a_database_is_read_and_written(self):
@@ -217,8 +217,8 @@ class Files(Convert):
             self.refused("convert", "in.jsonl", name, "--set", "in.infer=none", code=3, says=["--set in.fields.NAME=TYPE"])
 
     def test_a_key_that_was_not_among_the_first_is_not_dropped(self):
-        self.write("in.jsonl", '{"a":1}\n' * 200000 + '{"a":1,"new":2}\n')
-        self.refused("convert", "in.jsonl", "out.csv", code=1, says=["in.jsonl:200001", "new"])
+        self.write("in.jsonl", f'{{"a":1{" " * 1000}}}\n' * 1200 + '{"a":1,"new":2}\n')
+        self.refused("convert", "in.jsonl", "out.csv", code=1, says=["in.jsonl:1201", "new"])
 
     def test_json_in_documents_and_arrays(self):
         self.write("in.json", '{"a":1,\n "b":[1,\n 2]}\n{"a":2}')
