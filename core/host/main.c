@@ -8,6 +8,13 @@
 #include "base/log.h"
 #include "host/arguments.h"
 
+/*
+ * jemalloc's settings (it looks for this name). By default it gives free runs of 8 MiB and more back to the system at once, and what a
+ * client of a broker receives lies in pieces of a few MiB side by side: each would be mapped, zeroed and unmapped again and again.
+ */
+extern const char *malloc_conf;
+__attribute__((visibility("default"))) const char *malloc_conf = "oversize_threshold:0";
+
 static int
 configure_log(const arguments *given)
 {

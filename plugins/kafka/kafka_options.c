@@ -98,7 +98,7 @@ OPTION(fetch_threshold, .type = FLOW_OPTION_INT, .name = "fetch_threshold", .min
 OPTION(fetch_threshold_bytes, .type = FLOW_OPTION_SIZE, .name = "fetch_threshold_bytes", .default_text = "64MiB",
 	   .minimum = "1MiB", .maximum = "64GiB",
 	   .doc = "Most bytes of records that wait in this process, over all inputs of the system.");
-OPTION(send_threshold_bytes, .type = FLOW_OPTION_SIZE, .name = "send_threshold_bytes", .default_text = "32MiB",
+OPTION(send_threshold_bytes, .type = FLOW_OPTION_SIZE, .name = "send_threshold_bytes", .default_text = "16MiB",
 	   .minimum = "1MiB", .maximum = "2047GiB",
 	   .doc = "Most bytes of records of an output that wait to be sent; then the job waits.");
 OPTION(transaction_timeout, .type = FLOW_OPTION_DURATION, .name = "transaction_timeout", .default_text = "1m",

@@ -5,6 +5,8 @@
 
 #include "kafka_source.h"
 
+#define AHEAD 8 /* messages whose memory is asked for before it is looked at */
+
 /* What a batch owns. Lies in the batch's own memory. */
 struct lent {
 	uint32_t count;
@@ -15,8 +17,11 @@ static void
 give_back(void *owner)
 {
 	struct lent *lent = owner;
-	for (uint32_t i = 0; i < lent->count; i++)
+	for (uint32_t i = 0; i < lent->count; i++) {
+		if (i + AHEAD < lent->count)
+			__builtin_prefetch(lent->messages[i + AHEAD]);
 		rd_kafka_message_destroy(lent->messages[i]);
+	}
 }
 
 /* --- what was taken from the queue and not handed on -------------------------------------------------------------------- */
@@ -265,6 +270,8 @@ measure_run(flow_source *source, const struct kafka_partition *p, uint32_t at, c
 	*bytes = 0;
 	for (; at + count < source->held_count && count < builder->row_capacity; count++) {
 		const rd_kafka_message_t *m = *held_at(source, at + count);
+		if (at + count + AHEAD < source->held_count)
+			__builtin_prefetch(*held_at(source, at + count + AHEAD));
 		if (m->err != RD_KAFKA_RESP_ERR_NO_ERROR || m->rkt != first->rkt || m->partition != first->partition)
 			break;
 		*ended = m->offset >= bound;
@@ -290,6 +297,14 @@ reject_one(flow_source *source, struct kafka_partition *p, uint32_t at, flow_bui
 	return status == FLOW_OK ? FLOW_AGAIN : status;
 }
 
+/* They lie behind the value, where nobody has been since it came. */
+static void
+prefetch_headers(const rd_kafka_message_t *message)
+{
+	if (message->payload != NULL)
+		__builtin_prefetch((const char *)message->payload + message->len);
+}
+
 static flow_status
 hand_on(flow_source *source, struct kafka_partition *p, uint32_t at, flow_builder *builder, flow_error *error)
 {
@@ -313,6 +328,8 @@ hand_on(flow_source *source, struct kafka_partition *p, uint32_t at, flow_builde
 			count = i; /* those in front of it first */
 			break;
 		}
+		if (source->settings.headers && i + AHEAD < count)
+			prefetch_headers(*held_at(source, at + i + AHEAD));
 		flow_status status = kafka_record_add(source, *held_at(source, at + i), builder, error);
 		if (status != FLOW_OK)
 			return status;
