@@ -2,7 +2,8 @@
  * The plugin `bench`: what measurements put in front of and between the parts that are measured.
  *
  * System `bench`: records { key: string, number: int64 } that lie in memory and are only pointed at; with a rate the number is the
- * moment at which the record was made. Functions `noop` (visits every record, changes none) and `spin` (burns CPU for each record).
+ * moment at which the record was made. Functions `noop` (visits every record, changes none), `spin` (burns CPU for
+ * each record) and `pace` (lets through so many a second at most).
  */
 #include <stdio.h>
 #include <time.h>
@@ -58,7 +59,8 @@ system_close(flow_system *system)
 }
 
 static flow_status
-describe(flow_system *system, const flow_stream_request *request, flow_stream_description *description, flow_error *error)
+describe(flow_system *system, const flow_stream_request *request, flow_stream_description *description,
+		 flow_error *error)
 {
 	(void)system;
 	description->partition_count = (int32_t)flow_option_int(request->options, "partitions", 1);
@@ -90,11 +92,11 @@ make_partitions(flow_source *source, uint64_t count)
 		struct made_partition *partition = &source->partitions[i];
 		snprintf(partition->id, sizeof(partition->id), "%u", i);
 		partition->description = (flow_partition){ .struct_size = FLOW_SIZEOF(flow_partition),
-			                                       .index = i,
-			                                       .id = flow_slice_of(partition->id),
-			                                       .place = flow_slice_of(partition->id) };
+												   .index = i,
+												   .id = flow_slice_of(partition->id),
+												   .place = flow_slice_of(partition->id) };
 		partition->end =
-		    count == 0 ? UINT64_MAX : count / source->partition_count + (i < count % source->partition_count);
+			count == 0 ? UINT64_MAX : count / source->partition_count + (i < count % source->partition_count);
 		source->pointers[i] = &partition->description;
 	}
 }
@@ -109,7 +111,7 @@ source_close(flow_source *source)
 
 static flow_status
 source_open(flow_system *system, const flow_stream_request *request, flow_source_info *info, flow_source **result,
-            flow_error *error)
+			flow_error *error)
 {
 	(void)system;
 	flow_source *source = flow_new(host, sizeof(*source));
@@ -186,12 +188,13 @@ point_at_rows(flow_source *source, struct made_partition *partition, flow_builde
 	for (; partition->next < partition->end && !flow_builder_full(builder); partition->next++) {
 		uint64_t row = partition->next & (BENCH_PREPARED_ROWS - 1);
 		builder->ordinal[flow_builder_add(builder, flow_record(source->cells + row * FIELDS, FIELDS))] =
-		    (int64_t)partition->next;
+			(int64_t)partition->next;
 	}
 }
 
 static flow_status
-stamp_rows(flow_source *source, struct made_partition *partition, uint64_t most, flow_builder *builder, flow_error *error)
+stamp_rows(flow_source *source, struct made_partition *partition, uint64_t most, flow_builder *builder,
+		   flow_error *error)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now); /* another process compares it with its own */
@@ -238,7 +241,7 @@ source_read(flow_source *source, flow_builder *builder, flow_error *error)
 
 static flow_status
 source_position(flow_source *source, uint32_t index, int64_t ordinal, void *bytes, uint64_t capacity, uint64_t *size,
-                flow_error *error)
+				flow_error *error)
 {
 	(void)capacity, (void)error; /* capacity is always FLOW_POSITION_MAX */
 	uint64_t next = ordinal == INT64_MAX ? source->partitions[index].next : (uint64_t)(ordinal + 1);
@@ -294,22 +297,26 @@ static const flow_component bench_system = {
 struct flow_function {
 	flow_context *context;
 	uint64_t rounds; /* spin */
+	uint64_t rate;   /* pace */
+	int64_t started; /* pace: at the first record */
+	uint64_t passed;
 	uint64_t sum;
 };
 
 struct binding {
-	uint64_t rounds;
+	uint64_t rounds, rate;
 };
 
 static flow_status
 function_bind(const flow_host *the_host, const flow_options *options, const flow_function_input *const *inputs,
-              uint32_t input_count, flow_function_plan *plan, void **result, flow_error *error)
+			  uint32_t input_count, flow_function_plan *plan, void **result, flow_error *error)
 {
 	(void)the_host, (void)input_count;
 	struct binding *binding = flow_new(host, sizeof(*binding));
 	if (binding == NULL)
 		return no_memory(error);
 	binding->rounds = (uint64_t)flow_option_int(options, "rounds", 0);
+	binding->rate = (uint64_t)flow_option_int(options, "rate", 0);
 	plan->outputs[0] = inputs[0]->schema;
 	plan->keeps_key = 1;
 	*result = binding;
@@ -330,6 +337,7 @@ function_open(void *binding, flow_context *context, flow_function **function, fl
 		return no_memory(error);
 	(*function)->context = context;
 	(*function)->rounds = ((const struct binding *)binding)->rounds;
+	(*function)->rate = ((const struct binding *)binding)->rate;
 	return FLOW_OK;
 }
 
@@ -373,6 +381,23 @@ spin_process(flow_function *function, uint32_t input, const flow_batch *batch, f
 	return output->forward(output, batch, NULL, error);
 }
 
+/* A consumer that is slow without using the processor, which the brokers share here. */
+static flow_status
+pace_process(flow_function *function, uint32_t input, const flow_batch *batch, flow_error *error)
+{
+	(void)input;
+	flow_output *output = function->context->outputs[0];
+	if (function->passed == 0)
+		function->started = host->monotonic();
+	function->passed += batch->selected_count;
+	int64_t early = function->started + (int64_t)(function->passed * 1000000 / function->rate) - host->monotonic();
+	if (early > 0)
+		nanosleep(&(struct timespec){ early / 1000000, early % 1000000 * 1000 }, NULL);
+	return output->forward(output, batch, NULL, error);
+}
+
+static const flow_option *const pace_list[] = { INTEGER("rate", "Records a second.", "1000", "1"), NULL };
+static const flow_option_set pace_set = { FLOW_SIZEOF(flow_option_set), 0, "", "How slow it is.", pace_list };
 static const flow_option *const spin_list[] = { INTEGER("rounds", "How often a number is mixed.", "100", "1"), NULL };
 static const flow_option_set spin_set = { FLOW_SIZEOF(flow_option_set), 0, "", "How much is burnt.", spin_list };
 static const flow_option *const noop_list[] = { NULL };
@@ -394,6 +419,14 @@ static const flow_function_ops spin_ops = {
 	.process = spin_process,
 	.close = function_close,
 };
+static const flow_function_ops pace_ops = {
+	.struct_size = FLOW_SIZEOF(flow_function_ops),
+	.bind = function_bind,
+	.unbind = function_unbind,
+	.open = function_open,
+	.process = pace_process,
+	.close = function_close,
+};
 
 static const flow_component noop = {
 	.struct_size = FLOW_SIZEOF(flow_component),
@@ -411,6 +444,14 @@ static const flow_component spin = {
 	.option_sets = (const flow_option_set *const[]){ &spin_set, NULL },
 	.ops = &spin_ops,
 };
+static const flow_component pace = {
+	.struct_size = FLOW_SIZEOF(flow_component),
+	.kind = FLOW_FUNCTION,
+	.id = "pace",
+	.doc = "Lets through so many records a second.",
+	.option_sets = (const flow_option_set *const[]){ &pace_set, NULL },
+	.ops = &pace_ops,
+};
 
 static flow_status
 init(const flow_host *the_host, flow_error *error)
@@ -420,5 +461,5 @@ init(const flow_host *the_host, flow_error *error)
 	return schemas != NULL ? FLOW_OK : flow_fail(host, error, FLOW_E_UNSUPPORTED, "no " FLOW_SERVICE_SCHEMAS);
 }
 
-static const flow_component *const components[] = { &bench_system, &noop, &spin, NULL };
+static const flow_component *const components[] = { &bench_system, &noop, &spin, &pace, NULL };
 FLOW_DEFINE_PLUGIN("bench", "0.1.0", "Apache-2.0", components, init, NULL)

@@ -65,15 +65,26 @@ def workers(place, pairs):
 # --- allocations --------------------------------------------------------------------------------------------------------
 
 
+JEMALLOC_STATISTICS = "stats_print:true,stats_print_opts:Jgdablxe"
+
+
+def allocations_printed(text):
+    """jemalloc's count of allocations of a process, from what it printed at the end; None: there is nothing of it."""
+    match = re.search(r'\{"jemalloc".*\}', text.replace("\n", ""), re.DOTALL)
+    if match is None:
+        return None
+    merged = json.loads(match.group(0))["jemalloc"]["stats.arenas"]["merged"]
+    return sum(merged[size]["nrequests"] for size in ("small", "large"))
+
+
 def allocations_of(place, job, limit):
     """jemalloc's count of allocations over the whole process, and futex wakes, with a limit of records."""
     command = [str(word) for word in place.command(job, "--limit", limit, "--log-level", "error")]
-    result = subprocess.run(command, capture_output=True, text=True, env={"MALLOC_CONF": "stats_print:true,stats_print_opts:Jgdablxe"})
-    match = re.search(r'\{"jemalloc".*\}', result.stderr.replace("\n", ""), re.DOTALL)
-    if result.returncode != 0 or match is None:
+    result = subprocess.run(command, capture_output=True, text=True, env={"MALLOC_CONF": JEMALLOC_STATISTICS})
+    count = allocations_printed(result.stderr)
+    if result.returncode != 0 or count is None:
         return None, None
-    merged = json.loads(match.group(0))["jemalloc"]["stats.arenas"]["merged"]
-    return sum(merged[size]["nrequests"] for size in ("small", "large")), json.loads(result.stdout)["wakes"]
+    return count, json.loads(result.stdout)["wakes"]
 
 
 def allocations(place, pairs):

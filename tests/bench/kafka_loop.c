@@ -1,9 +1,11 @@
 /*
- * The measure beside jobs on Kafka: what librdkafka alone needs to take records from one topic to another, batches in, borrowed memory out,
- * times kept, the settings of flowd.
+ * The measure beside jobs on Kafka: what librdkafka alone needs for the same, batches in, borrowed memory out, times kept. Queues, fetches
+ * and batches are as large as flowd has them for one input and one output (docs/internals/performance.md).
  *
- *   kafka_loop SERVERS FROM TO COUNT [transaction]   with `transaction`: one each second, with the positions of the input
- *   kafka_loop SERVERS FROM - COUNT FILE             values to a file, a line each
+ *   kafka_loop pass SERVERS FROM TO COUNT            from topic to topic
+ *   kafka_loop transactions SERVERS FROM TO COUNT    the same in transactions, one each second, with the positions of the input
+ *   kafka_loop json SERVERS FROM TO COUNT            JSON documents through simdjson, status > 200, four fields as Avro
+ *   kafka_loop file SERVERS FROM FILE COUNT          values to a file, a line each
  */
 #include <librdkafka/rdkafka.h>
 #include <stdio.h>
@@ -11,7 +13,9 @@
 #include <string.h>
 #include <time.h>
 
-#define BATCH 1000
+#include "bench/kafka_loop_json.h"
+
+#define BATCH 1024
 #define PARTITIONS 64
 #define WAIT 30000
 
@@ -36,7 +40,8 @@ delivered(rd_kafka_t *client, const rd_kafka_message_t *message, void *opaque)
 	(void)opaque;
 	if (message->err)
 		die("produce", rd_kafka_err2str(message->err));
-	rd_kafka_message_destroy(message->_private);
+	if (message->_private != NULL)
+		rd_kafka_message_destroy(message->_private);
 }
 
 static rd_kafka_t *
@@ -50,7 +55,8 @@ consumer(const char *servers, const char *topic)
 	set(conf, "enable.auto.offset.store", "false");
 	set(conf, "isolation.level", "read_committed");
 	set(conf, "queued.min.messages", "10000000");
-	set(conf, "queued.max.messages.kbytes", "65536");
+	set(conf, "queued.max.messages.kbytes", "32768");
+	set(conf, "fetch.max.bytes", "8388608");
 	rd_kafka_t *client = rd_kafka_new(RD_KAFKA_CONSUMER, conf, text, sizeof(text));
 	if (client == NULL)
 		die("consumer", text);
@@ -77,7 +83,7 @@ producer(const char *servers, int transactional)
 	set(conf, "bootstrap.servers", servers);
 	set(conf, "enable.idempotence", "true");
 	set(conf, "compression.type", "none");
-	set(conf, "queue.buffering.max.kbytes", "32768");
+	set(conf, "queue.buffering.max.kbytes", "16384");
 	set(conf, "queue.buffering.max.messages", "1000000");
 	if (transactional)
 		set(conf, "transactional.id", "kafka_loop");
@@ -93,17 +99,20 @@ producer(const char *servers, int transactional)
 	return client;
 }
 
+/* The message's key and time with these bytes, which are copied unless they are the message's own: then it lives until it is delivered. */
 static void
-produce(rd_kafka_t *client, rd_kafka_topic_t *topic, rd_kafka_message_t *message)
+produce(rd_kafka_t *client, rd_kafka_topic_t *topic, rd_kafka_message_t *message, void *bytes, size_t size)
 {
 	rd_kafka_timestamp_type_t type;
 	int64_t timestamp = rd_kafka_message_timestamp(message, &type);
-	void *bytes = message->payload, *key = message->key;
-	size_t size = message->len, key_size = message->key_len;
+	void *key = message->key, *owner = bytes == message->payload ? message : NULL;
+	size_t key_size = message->key_len;
+	int flags = owner != NULL ? 0 : RD_KAFKA_MSG_F_COPY;
 	for (;;) {
 		rd_kafka_resp_err_t code = rd_kafka_producev(
 			client, RD_KAFKA_V_RKT(topic), RD_KAFKA_V_PARTITION(RD_KAFKA_PARTITION_UA), RD_KAFKA_V_VALUE(bytes, size),
-			RD_KAFKA_V_KEY(key, key_size), RD_KAFKA_V_TIMESTAMP(timestamp), RD_KAFKA_V_OPAQUE(message), RD_KAFKA_V_END);
+			RD_KAFKA_V_KEY(key, key_size), RD_KAFKA_V_TIMESTAMP(timestamp), RD_KAFKA_V_MSGFLAGS(flags),
+			RD_KAFKA_V_OPAQUE(owner), RD_KAFKA_V_END);
 		if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
 			return;
 		if (code != RD_KAFKA_RESP_ERR__QUEUE_FULL)
@@ -133,16 +142,49 @@ commit(rd_kafka_t *out, rd_kafka_t *in, const char *topic, const int64_t *offset
 	rd_kafka_topic_partition_list_destroy(list);
 }
 
+/* What a message becomes. */
+struct target {
+	rd_kafka_t *client;
+	rd_kafka_topic_t *topic;
+	FILE *file;
+	int filtered;
+};
+
+static void
+use(struct target *to, rd_kafka_message_t *message)
+{
+	char encoded[LOOP_AVRO_MOST];
+	if (to->file != NULL) {
+		fwrite(message->payload, 1, message->len, to->file);
+		putc('\n', to->file);
+	} else if (to->filtered) {
+		size_t size = loop_json_to_avro(message->payload, message->len, encoded);
+		if (size == LOOP_JSON_BAD)
+			die("json", "no document");
+		if (size != 0)
+			produce(to->client, to->topic, message, encoded, size);
+	} else {
+		produce(to->client, to->topic, message, message->payload, message->len);
+		return; /* destroyed when it is delivered */
+	}
+	rd_kafka_message_destroy(message);
+}
+
 int
 main(int argc, char **argv)
 {
-	if (argc < 5)
-		die("usage", "kafka_loop SERVERS FROM TO COUNT [transaction]");
-	long long count = atoll(argv[4]), done = 0;
-	int to_file = strcmp(argv[3], "-") == 0, transactional = argc > 5 && !to_file;
-	FILE *file = to_file ? fopen(argv[5], "w") : NULL;
-	rd_kafka_t *in = consumer(argv[1], argv[2]), *out = to_file ? NULL : producer(argv[1], transactional);
-	rd_kafka_topic_t *topic = to_file ? NULL : rd_kafka_topic_new(out, argv[3], NULL);
+	if (argc != 6)
+		die("usage", "kafka_loop pass|transactions|json|file SERVERS FROM TO COUNT");
+	const char *mode = argv[1], *servers = argv[2], *from = argv[3];
+	long long count = atoll(argv[5]), done = 0;
+	int to_file = strcmp(mode, "file") == 0, transactional = strcmp(mode, "transactions") == 0;
+	rd_kafka_t *in = consumer(servers, from);
+	struct target to = { .client = to_file ? NULL : producer(servers, transactional),
+						 .filtered = strcmp(mode, "json") == 0 };
+	to.topic = to_file ? NULL : rd_kafka_topic_new(to.client, argv[4], NULL);
+	to.file = to_file ? fopen(argv[4], "w") : NULL;
+	if (to_file && to.file == NULL)
+		die(argv[4], "cannot be written");
 	rd_kafka_queue_t *queue = rd_kafka_queue_get_consumer(in);
 	static rd_kafka_message_t *messages[BATCH];
 	static int64_t offsets[PARTITIONS];
@@ -150,37 +192,29 @@ main(int argc, char **argv)
 	while (done < count) {
 		ssize_t got = rd_kafka_consume_batch_queue(queue, 100, messages, BATCH);
 		for (ssize_t i = 0; i < got; i++) {
-			rd_kafka_message_t *message = messages[i];
-			if (message->err)
-				die("consume", rd_kafka_message_errstr(message));
-			offsets[message->partition % PARTITIONS] = message->offset + 1;
-			if (out != NULL)
-				produce(out, topic, message);
-			else {
-				fwrite(message->payload, 1, message->len, file);
-				putc('\n', file);
-				rd_kafka_message_destroy(message);
-			}
+			if (messages[i]->err)
+				die("consume", rd_kafka_message_errstr(messages[i]));
+			offsets[messages[i]->partition % PARTITIONS] = messages[i]->offset + 1;
+			use(&to, messages[i]);
 		}
 		done += got > 0 ? got : 0;
-		if (out != NULL)
-			rd_kafka_poll(out, 0);
+		if (to.client != NULL)
+			rd_kafka_poll(to.client, 0);
 		if (transactional && time(NULL) != last) {
 			last = time(NULL);
-			commit(out, in, argv[2], offsets);
+			commit(to.client, in, from, offsets);
 		}
 	}
 	if (transactional)
-		commit(out, in, argv[2], offsets);
-	if (out != NULL) {
-		rd_kafka_flush(out, WAIT);
-		rd_kafka_topic_destroy(topic);
+		commit(to.client, in, from, offsets);
+	if (to.client != NULL) {
+		rd_kafka_flush(to.client, WAIT);
+		rd_kafka_topic_destroy(to.topic);
+		rd_kafka_destroy(to.client);
 	}
-	if (file != NULL && fclose(file) != 0)
-		die(argv[5], "cannot be written");
+	if (to.file != NULL && fclose(to.file) != 0)
+		die(argv[4], "cannot be written");
 	rd_kafka_queue_destroy(queue);
-	if (out != NULL)
-		rd_kafka_destroy(out);
 	rd_kafka_consumer_close(in);
 	rd_kafka_destroy(in);
 	return 0;

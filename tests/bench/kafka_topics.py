@@ -1,95 +1,123 @@
 """Jobs between topics of a real broker, beside loops on librdkafka: the client's CPU is the bar, rates stand beside it."""
-import os
-import pathlib
 import statistics
-import sys
+import subprocess
 
+import chains
 import measure
+from kafka_place import Broker, rates
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-
-import kafka  # noqa: E402
-
-PARTITIONS = 4
-JOB = """application: {
-  name = "%(name)s";  checkpoint_interval = "1s";
-  systems: { k: { type = "kafka"; bootstrap_servers = "%(servers)s"; compression = "none"; }; };
+SYSTEM = 'k: { type = "kafka"; bootstrap_servers = "%(servers)s"; compression = "none"; };'
+PASS = """application: {
+  name = "%(name)s";  checkpoint_interval = "1s";  workers = 1;
+  systems: { """ + SYSTEM + """ };
   inputs:  { in: { system = "k"; physical_name = "%(from)s"; serde = "bytes"; bounded = true; }; };
   outputs: { out: { system = "k"; physical_name = "%(to)s"; serde = "bytes"; %(output)s }; };
   flow: ( { from = "in"; to = "out"; } );
 };
 """
-
-
-class Broker:
-    """A broker of the measurement's own, its data beside the other data; topics are filled once."""
-
-    def __init__(self, place):
-        self.place = place
-        self.folder = place.data / ("kafka-smoke" if place.smoke else "kafka")
-        kafka.service("start", self.folder, "--while", os.getpid(), "--heap", "512m", "--set", "log.segment.bytes=268435456",
-                      "--set", "log.retention.check.interval.ms=1000", "--set", "log.segment.delete.delay.ms=100")
-        os.environ.setdefault("FLOWD_BUILD", str(place.build))
-        self.kafka = kafka.Kafka(self.folder)
-        self.runs = 0
-
-    def filled(self, size, count):
-        topic = f"in-{size}-{count}"
-        try:
-            highs = sum(p["high"] for p in self.kafka.describe(topic))
-        except AssertionError:
-            self.kafka.create(topic, PARTITIONS)
-            highs = 0
-        if highs == 0:
-            self.kafka.tool("generate", topic, count, size)
-        return topic
-
-    def fresh(self):
-        """An empty topic; those of earlier runs go, so that the disk does not fill."""
-        self.runs += 1
-        name = f"out-{os.getpid()}-{self.runs}"
-        if self.runs > 1:
-            self.kafka.delete(f"out-{os.getpid()}-{self.runs - 1}")
-        return self.kafka.create(name, PARTITIONS)
-
-    def close(self):
-        kafka.service("stop", self.folder)
-
-    def loop(self, topic, count, *more):
-        def once():
-            return measure.run([self.place.build / "tests/kafka_loop", self.kafka.servers, topic, self.fresh(), count, *more])
-        return once
-
-    def flow(self, name, topic, count, output):
-        def once():
-            words = {"name": name, "servers": self.kafka.servers, "from": topic, "to": self.fresh(), "output": output}
-            job = self.place.job(name, JOB % words)
-            return self.place.flow(job, count)()
-        return once
-
-
-def rates(figure, samples, count):
-    for name, runs in samples.items():
-        figure.details[f"{name}, records a second"] = f"{count / statistics.median(run.wall for run in runs) / 1000:.0f} k"
-    return figure
+AVRO = '{\\\\"type\\\\": \\\\"record\\\\", \\\\"name\\\\": \\\\"seen\\\\", \\\\"fields\\\\": [' + ", ".join(
+    f'{{\\\\"name\\\\": \\\\"{name}\\\\", \\\\"type\\\\": \\\\"{kind}\\\\"}}'
+    for name, kind in (("id", "long"), ("time", "string"), ("user", "string"), ("status", "long"))) + "]}"
+FILTER = """application: {
+  name = "%(name)s";  checkpoint_interval = "1s";  workers = 1;
+  systems: { """ + SYSTEM + """ };
+  inputs: { in: { system = "k"; physical_name = "%(from)s"; bounded = true;
+    serde: { type = "json";  fields: { id = "int64"; time = "string"; user = "string"; status = "int64"; path = "string";
+             agent = "string"; bytes = "int64"; }; }; }; };
+  outputs: { out: { system = "k"; physical_name = "%(to)s"; delivery = "at_least_once";
+    serde: { type = "avro"; schema = "SCHEMA"; }; }; };
+  flow: ( { from = "in";  where = "status > 200"; }, { project = ["id", "time", "user", "status"];  to = "out"; } );
+};
+""".replace("SCHEMA", AVRO.replace("\\\\", "\\"))
+TO_FILE = """application: {
+  name = "%(name)s";  checkpoint_interval = "1s";  workers = 1;
+  systems: { """ + SYSTEM + """ files: { type = "file"; }; };
+  inputs:  { in: { system = "k"; physical_name = "%(from)s"; serde = "lines"; bounded = true; }; };
+  outputs: { out: { system = "files"; path = "%(to)s"; serde = "lines"; }; };
+  flow: ( { from = "in"; to = "out"; } );
+};
+"""
+AT_LEAST_ONCE = 'delivery = "at_least_once";'
+SIZES = ((100, "100 bytes"), (1024, "1 KiB"))
 
 
 def topics(place, pairs):
-    """Topic to topic, 100 bytes (--documents of them) and 1 KiB (a fifth); and what exactly once costs."""
-    broker = Broker(place)
-    try:
-        for size, count in ((100, place.document_count), (1024, place.document_count // 5)):
-            topic = broker.filled(size, count)
-            samples = measure.interleave(pairs, flowd=broker.flow("pass", topic, count, 'delivery = "at_least_once";'),
-                                         librdkafka=broker.loop(topic, count))
-            yield rates(measure.ratio(f"topic to topic, {size} bytes, beside a loop on librdkafka", samples, "flowd", "librdkafka", 1.15,
-                                      count), samples, count)
-            samples = measure.interleave(pairs, exactly=broker.flow("once", topic, count, ""),
-                                         at_least=broker.flow("pass", topic, count, 'delivery = "at_least_once";'))
-            name = f"topic to topic, {size} bytes, exactly once beside at least once"
-            yield rates(measure.ratio(name, samples, "exactly", "at_least", 1.25, count), samples, count)
-    finally:
-        broker.close()
+    """From topic to topic, and what exactly once costs; --documents records of each size."""
+    count = place.document_count
+    broker = Broker.of(place)
+    for size, text in SIZES:
+        topic = broker.filled(size, count)
+        samples = measure.interleave(pairs, flowd=broker.flow("pass", PASS, topic, count, output=AT_LEAST_ONCE),
+                                     librdkafka=broker.loop("pass", topic, count))
+        yield rates(measure.ratio(f"topic to topic, {text}, beside a loop on librdkafka", samples, "flowd", "librdkafka", 1.15, count),
+                    samples, count)
 
 
-MEASUREMENTS = {"kafka": topics}
+def exactly_once(place, pairs):
+    count = place.document_count
+    broker = Broker.of(place)
+    for size, text in SIZES:
+        topic = broker.filled(size, count)
+        samples = measure.interleave(pairs, exactly=broker.flow("once", PASS, topic, count, output=""),
+                                     at_least=broker.flow("pass", PASS, topic, count, output=AT_LEAST_ONCE))
+        name = f"topic to topic, {text}, exactly once beside at least once"
+        yield rates(measure.ratio(name, samples, "exactly", "at_least", 1.25, count), samples, count)
+
+
+def json_to_avro(place, pairs):
+    count = place.document_count
+    broker = Broker.of(place)
+    topic = broker.documents()
+    samples = measure.interleave(pairs, flowd=broker.flow("json-avro", FILTER, topic, count), loop=broker.loop("json", topic, count))
+    name = "JSON filtered to Avro, four of seven fields, topic to topic, beside simdjson and an encoder by hand"
+    yield rates(measure.ratio(name, samples, "flowd", "loop", 1.6, count), samples, count)
+
+
+def to_file(place, pairs):
+    count = place.document_count
+    broker = Broker.of(place)
+    topic = broker.documents()
+    ours, bare = place.out / "flowd.lines", place.out / "loop.lines"
+    samples = measure.interleave(pairs, flowd=broker.flow("to-file", TO_FILE, topic, count, to=ours),
+                                 loop=broker.loop("file", topic, count, to=bare))
+    if ours.stat().st_size != bare.stat().st_size:
+        raise SystemExit(f"topic to file: {ours.stat().st_size} bytes, the loop wrote {bare.stat().st_size}")
+    yield rates(measure.ratio("topic to file, lines of 276 bytes, beside a loop on librdkafka", samples, "flowd", "loop", 1.1, count),
+                samples, count)
+
+
+# --- allocations ----------------------------------------------------------------------------------------------------------
+
+
+def requests(command, environment):
+    """jemalloc's count of allocations over the whole process, librdkafka's among them."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True,
+                          env={**environment, "MALLOC_CONF": chains.JEMALLOC_STATISTICS})
+    return chains.allocations_printed(done.stderr)
+
+
+def allocations(place, pairs):
+    """What a job allocates for a record, less what the loop beside it does: the client's own are in both."""
+    less = place.document_count // 5
+    broker = Broker.of(place)
+    few, many = broker.filled(100, less), broker.filled(100, 2 * less)
+    values, details = [], {}
+    for _ in range(min(pairs, 3)):
+        found = {}
+        for topic in (few, many):
+            job = place.job("pass", PASS % {"name": "pass", "servers": broker.kafka.servers, "from": topic, "to": broker.fresh(),
+                                            "output": AT_LEAST_ONCE})
+            found["flowd", topic] = requests(place.command(job, "--log-level", "error"), {})
+            found["loop", topic] = requests([place.build / "tests/kafka_loop", "pass", broker.kafka.servers, topic, broker.fresh(),
+                                             less if topic == few else 2 * less], {"LD_PRELOAD": "libjemalloc.so.2"})
+        if None in found.values():
+            place.notes.append("allocations from topic to topic: no figures from jemalloc")
+            return
+        each = {who: (found[who, many] - found[who, few]) / less for who in ("flowd", "loop")}
+        values.append(each["flowd"] - each["loop"])
+        details = {f"{who}, a record": f"{each[who]:.3f}" for who in each}
+    yield measure.Figure("allocations a record from topic to topic, more than librdkafka's own", values, bar=0.05, details=details)
+
+
+MEASUREMENTS = {"kafka": topics, "kafka-once": exactly_once, "kafka-json": json_to_avro, "kafka-file": to_file,
+                "kafka-allocations": allocations}

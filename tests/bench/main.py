@@ -1,6 +1,6 @@
 """Measures flowd, each figure beside its ceiling in the same run.
 
-usage: scripts/bench [NAME...] [--json] [--pairs N] [--documents N] [--long] [--peers]
+usage: scripts/bench [NAME...] [--json] [--pairs N] [--documents N] [--long] [--peers] [--without NAME...]
 """
 import argparse
 import json
@@ -12,11 +12,14 @@ import sys
 import chains
 import convert
 import files
+import kafka_slow
+import kafka_streams
 import kafka_topics
 import process
 from workplace import Workplace
 
-MEASUREMENTS = {**files.MEASUREMENTS, **chains.MEASUREMENTS, **process.MEASUREMENTS, **kafka_topics.MEASUREMENTS, **convert.MEASUREMENTS}
+MEASUREMENTS = {**files.MEASUREMENTS, **chains.MEASUREMENTS, **process.MEASUREMENTS, **kafka_topics.MEASUREMENTS, **kafka_streams.MEASUREMENTS,
+                **kafka_slow.MEASUREMENTS, **convert.MEASUREMENTS}
 
 
 def first_line(*command):
@@ -46,6 +49,7 @@ def arguments():
     parser.add_argument("--documents", type=int, default=5000000, help="JSON documents of about 300 bytes (default: 5 million)")
     parser.add_argument("--long", action="store_true", help="10 GB through the job whose memory is watched")
     parser.add_argument("--peers", action="store_true", help="also peers that are installed: DuckDB, Polars, mawk, Miller")
+    parser.add_argument("--without", nargs="+", default=[], metavar="NAME", help="all but these")
     parser.add_argument("--smoke", action="store_true", help="little data and one pair: shows only that it works")
     here = pathlib.Path(__file__).resolve().parents[2]
     parser.add_argument("--source", default=here, help=argparse.SUPPRESS)
@@ -69,7 +73,7 @@ def main():
         print(flush=True)
     figures = []
     try:
-        for name in given.names or MEASUREMENTS:
+        for name in given.names or [name for name in MEASUREMENTS if name not in given.without]:
             for figure in MEASUREMENTS[name](place, given.pairs):
                 figures.append(figure)
                 if not given.json:

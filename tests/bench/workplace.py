@@ -26,8 +26,11 @@ class Workplace:
         self.flowd = self.build / "bin/flowd"
         self.loops = self.build / "tests/bench_loops"
         self.notes = []
+        self.broker = None  # kafka_place.py
 
     def close(self):
+        if self.broker is not None:
+            self.broker.close()
         shutil.rmtree(self.out, ignore_errors=True)
 
     # --- data
