@@ -8,6 +8,7 @@
 #include "expr/expression.h"
 #include "graph/plan_configuration.h"
 #include "graph/planner.h"
+#include "options/utf8.h"
 
 struct printing {
 	const plan *plan;
@@ -109,8 +110,11 @@ path_value(const struct printing *w, flow_slice text)
 {
 	size_t length = strlen(w->plan->folder);
 	if (text.size > length + 1 && memcmp(text.data, w->plan->folder, length) == 0 && text.data[length] == '/')
-		return text_of(flow_slice_make(text.data + length + 1, text.size - length - 1));
-	return text_of(text);
+		text = flow_slice_make(text.data + length + 1, text.size - length - 1);
+	char *copy = malloc(UTF8_ESCAPED(text.size) + 1); /* names of files may be any bytes; JSON may not */
+	json_t *value = copy == NULL ? NULL : json_stringn(copy, utf8_escape(text.data, text.size, copy));
+	free(copy);
+	return value;
 }
 
 static json_t *option_entries(struct printing *w, const flow_option_entry *const *entries, uint64_t count, int named);

@@ -180,13 +180,10 @@ add_text(json_t *object, const char *key, const char *text)
 	if (text == NULL)
 		return;
 	size_t size = strlen(text);
-	char *copy = memory_copy_text(text, size);
+	char *copy = memory_allocate(UTF8_ESCAPED(size) + 1);
 	if (copy == NULL)
 		return;
-	for (size_t at = utf8_valid_prefix(copy, size); at < size;
-		 at += 1 + utf8_valid_prefix(copy + at + 1, size - at - 1))
-		copy[at] = '?';
-	json_object_set_new(object, key, json_string(copy));
+	json_object_set_new(object, key, json_stringn(copy, utf8_escape(text, size, copy)));
 	memory_release(copy);
 }
 

@@ -1,5 +1,7 @@
 #include "options/utf8.h"
 
+#include <string.h>
+
 /* Bytes that follow a lead byte, and the bounds of the first of them; 0 for what leads nothing. */
 static size_t
 continuation(unsigned char lead, unsigned char *low, unsigned char *high)
@@ -41,4 +43,24 @@ utf8_valid_prefix(const char *text, size_t size)
 		at += more + 1;
 	}
 	return at;
+}
+
+size_t
+utf8_escape(const char *text, size_t size, char *to)
+{
+	static const char digits[] = "0123456789abcdef";
+	size_t used = 0;
+	for (size_t at = 0; at < size;) {
+		size_t valid = utf8_valid_prefix(text + at, size - at);
+		memcpy(to + used, text + at, valid);
+		used += valid;
+		at += valid;
+		if (at == size)
+			break;
+		unsigned char byte = (unsigned char)text[at++];
+		const char escaped[] = { '\\', 'x', digits[byte >> 4], digits[byte & 15] };
+		memcpy(to + used, escaped, sizeof(escaped));
+		used += sizeof(escaped);
+	}
+	return used;
 }

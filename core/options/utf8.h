@@ -11,4 +11,9 @@
 /* How many bytes at the start of `text` are whole, valid characters; `size` if all are. */
 size_t utf8_valid_prefix(const char *text, size_t size);
 
+/* Writes `text` with each byte that belongs to no valid character as \xff, for texts that name things which may be any bytes. `to` has room
+ * for UTF8_ESCAPED(size). Returns the bytes written. */
+#define UTF8_ESCAPED(size) ((size)*4)
+size_t utf8_escape(const char *text, size_t size, char *to);
+
 #endif

@@ -70,6 +70,19 @@ text_cell(flow_builder *builder, flow_slice text, flow_value *cell)
 	return FLOW_OK;
 }
 
+/* Of a text that may name a file, whose name may be any bytes. */
+static flow_status
+name_cell(flow_builder *builder, flow_slice text, flow_value *cell)
+{
+	if (utf8_valid_prefix(text.data, text.size) == text.size)
+		return text_cell(builder, text, cell);
+	char *copy = flow_builder_alloc(builder, UTF8_ESCAPED(text.size));
+	if (copy == NULL)
+		return FLOW_E_MEMORY;
+	*cell = flow_string(copy, (uint32_t)utf8_escape(text.data, text.size, copy));
+	return FLOW_OK;
+}
+
 static flow_status
 base64_cell(flow_builder *builder, flow_slice bytes, flow_value *cell)
 {
@@ -169,12 +182,12 @@ fill_texts(dead_letter_outbox *d, const node *n, const record_error *what, flow_
 	if (status == FLOW_OK && what->input < p->stream_count)
 		status = text_cell(d->builder, flow_slice_of(p->streams[what->input].id), &cells[DEAD_LETTER_STREAM]);
 	if (status == FLOW_OK && what->place.size != 0)
-		status = text_cell(d->builder, what->place, &cells[DEAD_LETTER_PLACE]);
+		status = name_cell(d->builder, what->place, &cells[DEAD_LETTER_PLACE]);
 	if (status == FLOW_OK && what->field.size != 0)
-		status = text_cell(d->builder, what->field, &cells[DEAD_LETTER_FIELD]);
+		status = name_cell(d->builder, what->field, &cells[DEAD_LETTER_FIELD]);
 	if (status == FLOW_OK)
 		status = text_cell(d->builder, flow_slice_of(status_name(what->status)), &cells[DEAD_LETTER_STATUS]);
-	return status == FLOW_OK ? text_cell(d->builder, reason, &cells[DEAD_LETTER_REASON]) : status;
+	return status == FLOW_OK ? name_cell(d->builder, reason, &cells[DEAD_LETTER_REASON]) : status;
 }
 
 flow_status

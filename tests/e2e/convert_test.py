@@ -420,6 +420,18 @@ class Files(Convert):
         self.assertEqual([(r["place"], r["line"]) for r in letters], [("bad.csv", 3), ("bad.csv", 4)])
         self.refused("convert", "bad.csv", "other.avro", *declared, "--dead-letters", "bad.jsonl", says=["bad.jsonl is there already"])
 
+    def test_a_file_whose_name_is_no_utf8_is_read_and_written_as_others_are(self):
+        name, copy = b"a\xff.csv", b"b\xff.csv"
+        (self.folder / os.fsdecode(name)).write_text("a,b\n1,x\nz,y\n")
+        declared = ("--set", "in.fields.a=int64")
+        for words in (os.fsdecode(name),), ("a*.csv",):
+            shown = self.flowd("cat", *words, *declared, "--dead-letters", "bad.jsonl", expect=0)
+            self.assertEqual([json.loads(line)["a"] for line in shown.out.splitlines()], [1])
+            self.assertEqual([(r["place"], r["line"]) for r in self.cat("bad.jsonl")], [("a\\xff.csv", 3)])
+            (self.folder / "bad.jsonl").unlink()
+        self.flowd("convert", os.fsdecode(name), os.fsdecode(copy), expect=0)
+        self.assertEqual((self.folder / os.fsdecode(copy)).read_text(), "a,b\n1,x\nz,y\n")
+
     def test_a_record_that_an_expression_fails_on_is_told_with_the_flag_and_its_place(self):
         self.refused("cat", "in.csv", "--where", "100 / delay > 1", code=1, says=["--where", "in.csv, record at byte 8", "division by zero"])
         self.refused("cat", "in.csv", "--select", "id,q=100 / delay", code=1, says=["--select", "in.csv, record at byte 8", "division by zero"])

@@ -82,13 +82,23 @@ given_a_file_name_that_is_no_utf8_when_printed_as_json_then_the_json_is_whole(vo
 	problem *item = problems_add(list, "f\xff.conf", 7, "p", "it \"is\" wrong");
 	item->suggestion = "right";
 	char *text = printed(list, 1);
-	assert_non_null(strstr(text, "\"file\": \"f?.conf\""));
+	assert_non_null(strstr(text, "\"file\": \"f\\\\xff.conf\""));
 	assert_non_null(strstr(text, "\"line\": 7"));
 	assert_non_null(strstr(text, "\"message\": \"it \\\"is\\\" wrong\""));
 	assert_non_null(strstr(text, "\"suggestion\": \"right\""));
 	assert_non_null(strstr(text, "\"severity\": \"error\""));
 	free(text);
 	arena_destroy(a);
+}
+
+static void
+given_bytes_when_escaped_then_only_what_is_no_utf8_is_shown_by_its_digits(void **state)
+{
+	(void)state;
+	char text[UTF8_ESCAPED(8)];
+	assert_int_equal(utf8_escape("\xc3\xa4\xffz\xc3", 5, text), 11);
+	assert_memory_equal(text, "\xc3\xa4\\xffz\\xc3", 11);
+	assert_int_equal(utf8_escape("", 0, text), 0);
 }
 
 static void
@@ -114,6 +124,7 @@ main(void)
 		cmocka_unit_test(given_more_problems_than_the_list_first_holds_when_added_then_none_is_lost),
 		cmocka_unit_test(given_a_control_character_when_printed_as_text_then_it_cannot_reach_the_terminal),
 		cmocka_unit_test(given_a_file_name_that_is_no_utf8_when_printed_as_json_then_the_json_is_whole),
+		cmocka_unit_test(given_bytes_when_escaped_then_only_what_is_no_utf8_is_shown_by_its_digits),
 		cmocka_unit_test(given_bytes_when_checked_then_only_utf8_of_the_rfc_is_valid),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
