@@ -17,8 +17,8 @@ JOB = """application: {{
   systems: {{ kafka: {{ type = "kafka"; bootstrap_servers = "{servers}"; consumer: {{ session: {{ timeout: {{ ms = 6000; }}; }}; }}; }};
              files: {{ type = "file"; }};  {systems} }};
   inputs:  {{ in: {{ system = "kafka"; physical_name = "{topic}"; serde = "string"; group = "{group}"; assignment = "group"; {options} }}; }};
-  outputs: {{ out: {{ {output} serde = "string"; }}; }};
-  flow: ( {{ from = "in"; to = "out"; }} );
+  outputs: {{ out: {{ {output} serde = "string"; }};  {outputs} }};
+  flow: ( {{ from = "in"; to = "out"; }} {flow} );
 }};
 """
 
@@ -39,9 +39,9 @@ class Faults(topics.Test):
         self.addCleanup(go_on)
         return go_on
 
-    def member(self, name, topic, output=None, systems="", group=None, options=""):
+    def member(self, name, topic, output=None, systems="", group=None, options="", outputs="", flow=""):
         text = JOB.format(name=name, servers=self.kafka.servers, topic=topic, group=group or topic, systems=systems, options=options,
-                          output=output or f'system = "files"; path = "{name}.txt";')
+                          output=output or f'system = "files"; path = "{name}.txt";', outputs=outputs, flow=flow)
         self.write(f"{name}.conf", text)
         return self.start(f"{name}.conf", "--state-dir", f"state-{name}", "--status-file", f"{name}.json")
 
@@ -83,6 +83,41 @@ class AnOutputStandsStill(Faults):
 
     def test_given_eager_members_when_the_output_of_one_stands_still_then_the_other_has_its_partitions_after_a_session(self):
         self.share('rebalance = "eager";', 'delivery = "at_least_once";')
+
+
+class ATransactionStandsStill(Faults):
+    """The first member's transaction waits for another output, a topic of a broker that stands still. A second one joins; it writes to a
+    topic of its own, since what is behind an open transaction is not seen."""
+
+    def share(self, options):
+        topic, out, other, behind = self.topic(partitions=4), self.topic("out"), self.topic("other"), self.cluster()
+        copy = behind.create("copy")
+        first = self.member("a", topic, f'system = "kafka"; physical_name = "{out}";', f'behind: {{ type = "kafka"; bootstrap_servers = "{behind.servers}"; }};', options=options,
+                            outputs=f'copy: {{ system = "behind"; physical_name = "{copy}"; serde = "string"; delivery = "at_least_once"; }};',
+                            flow=', { from = "in"; to = "copy"; }')
+        for p in range(4):
+            self.kafka.produce(topic, records(f"{p}-before", partition=p))
+        self.wait_for(lambda: len(self.kafka.values(out)) == 4, "the first records")
+        go_on = self.still(behind)
+        for p in range(4):
+            self.kafka.produce(topic, records(f"{p}-held", partition=p))
+        second = self.member("b", topic, f'system = "kafka"; physical_name = "{other}";', options=options)
+        self.wait_for(lambda: len(self.partitions("b")) == 2, "two partitions of the one that stands still")
+        taken = {f"{p}-held" for p in self.partitions("b")}
+        self.wait_for(lambda: taken <= set(self.kafka.values(other)), "their records")
+        go_on()
+        every = [f"{p}-{when}" for p in range(4) for when in ("before", "held")]
+        self.wait_for(lambda: set(every) <= {*self.kafka.values(out), *self.kafka.values(other)}, "the others")
+        self.end(second)
+        ended = self.end(first)
+        self.assertIn("were given up before what was read of them was committed", ended.err)
+        self.assertEqual(sorted(value for to in (out, other) for value in self.kafka.values(self.kafka.settled(to))), every)
+
+    def test_given_a_transaction_that_stands_still_when_its_partitions_are_given_up_then_it_is_lost_and_each_record_is_there_once(self):
+        self.share("")
+
+    def test_given_eager_members_when_the_transaction_of_one_stands_still_then_it_is_lost_and_each_record_is_there_once(self):
+        self.share('rebalance = "eager";')
 
 
 class TheBrokerStandsStill(Faults):
