@@ -129,11 +129,15 @@ typedef struct csv_line {
 	flow_slice *fields; /* point into `text` */
 	uint8_t *null;      /* by field: its text means null */
 	uint32_t count;
+	uint32_t capacity; /* of fields and null */
 	char *text;
+	uint64_t room;  /* of text: bytes */
 	uint64_t size;  /* bytes of the record with its line end */
 	uint64_t lines; /* line feeds among them */
 } csv_line;
 
+/* `line` is zeroed, or holds a record that was cut before, whose memory is used again: rows of one sample cost one allocation. Unless
+ * CSV_LINE_WHOLE is returned it holds nothing afterwards. */
 int csv_line_cut(const csv_format *format, flow_slice data, int final, csv_line *line);
 void csv_line_release(csv_line *line);
 /* Do lines end in carriage returns alone? There is no line feed in data, and outside of quotes a carriage return with something

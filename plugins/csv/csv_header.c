@@ -85,7 +85,7 @@ csv_read_header(struct flow_decoder *d, flow_window *window, flow_error *error)
 	}
 	if (csv_is_old_mac(d->format, window, skipped))
 		return flow_fail(host, error, FLOW_E_DECODE, CSV_RETURNS, d->place);
-	csv_line line;
+	csv_line line = { 0 };
 	int cut = csv_line_cut(d->format, rest, window->final != 0, &line);
 	if (cut == CSV_LINE_MEMORY)
 		return flow_fail(host, error, FLOW_E_MEMORY, "out of memory");

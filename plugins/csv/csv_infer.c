@@ -187,12 +187,12 @@ csv_infer(const csv_format *format, flow_slice rows, int final, uint32_t count, 
 	for (uint32_t i = 0; i < count; i++)
 		columns[i].kinds = ~0u;
 	flow_status status = FLOW_OK;
+	csv_line line = { 0 };
 	for (int open = 0;;) {
 		uint64_t skipped = skip_lines(format, rows, count, &open);
 		rows = flow_slice_make(rows.data + skipped, rows.size - skipped);
 		if (open || rows.size == 0)
 			break;
-		csv_line line;
 		int cut = csv_line_cut(format, rows, final, &line);
 		if (cut != CSV_LINE_WHOLE) {
 			status = cut == CSV_LINE_MEMORY ? FLOW_E_MEMORY : FLOW_OK;
@@ -201,8 +201,8 @@ csv_infer(const csv_format *format, flow_slice rows, int final, uint32_t count, 
 		if (line.count == count || format->fill_short || format->cut_long)
 			take_row(format, &line, columns, count);
 		rows = flow_slice_make(rows.data + line.size, rows.size - line.size);
-		csv_line_release(&line);
 	}
+	csv_line_release(&line);
 	for (uint32_t i = 0; i < count; i++)
 		snprintf(types[i], CSV_TYPE_TEXT, "%s", narrowest(format, &columns[i]));
 	free(columns);

@@ -9,7 +9,6 @@ struct cutter {
 	uint64_t at;
 	char *to;
 	csv_line *line;
-	uint32_t capacity;
 	uint64_t literal;       /* behind the last escaped character, or quote: blanks in front of it stay */
 	const char *literal_to; /* .. in what was copied */
 };
@@ -17,12 +16,12 @@ struct cutter {
 static int
 add_field(struct cutter *c, char *start, int null)
 {
-	if (c->line->count == c->capacity) {
-		c->capacity = c->capacity == 0 ? 64 : c->capacity * 2;
-		flow_slice *more = (flow_slice *)realloc(c->line->fields, c->capacity * sizeof(*more));
+	if (c->line->count == c->line->capacity) {
+		c->line->capacity = c->line->capacity == 0 ? 64 : c->line->capacity * 2;
+		flow_slice *more = (flow_slice *)realloc(c->line->fields, c->line->capacity * sizeof(*more));
 		if (more != NULL)
 			c->line->fields = more;
-		uint8_t *flags = (uint8_t *)realloc(c->line->null, c->capacity);
+		uint8_t *flags = (uint8_t *)realloc(c->line->null, c->line->capacity);
 		if (flags != NULL)
 			c->line->null = flags;
 		if (more == NULL || flags == NULL)
@@ -110,11 +109,16 @@ cut_field(struct cutter *c, int final, int *last)
 int
 csv_line_cut(const csv_format *format, flow_slice data, int final, csv_line *line)
 {
-	memset(line, 0, sizeof(*line));
 	struct cutter c = { .format = format, .data = data, .line = line };
-	line->text = (char *)malloc(data.size + 1);
-	if (line->text == NULL)
-		return CSV_LINE_MEMORY;
+	if (line->room < data.size + 1) {
+		csv_line_release(line);
+		line->text = (char *)malloc(data.size + 1);
+		if (line->text == NULL)
+			return CSV_LINE_MEMORY;
+		line->room = data.size + 1;
+	}
+	line->count = 0;
+	line->lines = 0;
 	c.to = line->text;
 	int last = 0;
 	while (!last) {

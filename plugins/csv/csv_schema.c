@@ -238,7 +238,7 @@ schema_from_sample(csv_serde *s, flow_slice sample, const flow_schema **schema, 
 	uint64_t skipped = csv_skip_to_header(&s->format, sample, &lines);
 	flow_slice rest = flow_slice_make(sample.data + skipped, sample.size - skipped);
 	int final = sample.size < FLOW_SAMPLE_SIZE;
-	csv_line line;
+	csv_line line = { 0 };
 	if (csv_ends_in_returns(&s->format, rest))
 		return flow_fail(s->host, error, FLOW_E_DECODE, CSV_RETURNS, "csv");
 	int cut = csv_line_cut(&s->format, rest, 0, &line);
