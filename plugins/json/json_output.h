@@ -11,6 +11,7 @@ typedef struct json_output {
 	char *end;
 	flow_buffer *buffer;
 	const json_format *format;
+	const char *reason; /* why the record is refused; NULL: nothing more is known than the status */
 } json_output;
 
 /* Makes room, or 0: out of memory. */

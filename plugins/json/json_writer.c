@@ -7,6 +7,7 @@
 #include "flow_sdk/time.h"
 #include "json_output.h"
 
+#define TOO_DEEP "the record is nested deeper than 1000"
 #define STRING_PIECE 4096u /* room is made for so many bytes of a string at once */
 
 struct flow_encoder {
@@ -91,6 +92,13 @@ put(json_output *out, const char *text, uint64_t size)
 /* --- scalars --------------------------------------------------------------------------------------------------------- */
 
 static flow_status
+refuse(json_output *out, flow_status status, const char *reason)
+{
+	out->reason = reason;
+	return status;
+}
+
+static flow_status
 put_string(json_output *out, const char *text, uint64_t size)
 {
 	int high = 0;
@@ -104,7 +112,9 @@ put_string(json_output *out, const char *text, uint64_t size)
 		at += piece;
 	} while (at < size);
 	*out->at++ = '"';
-	return high && flow_utf8_check(text, size) != size ? FLOW_E_ENCODE : FLOW_OK;
+	if (high && flow_utf8_check(text, size) != size)
+		return refuse(out, FLOW_E_ENCODE, "a string is not valid UTF-8");
+	return FLOW_OK;
 }
 
 static flow_status
@@ -141,7 +151,7 @@ static flow_status
 put_special(json_output *out, int nan, int negative)
 {
 	if (out->format->nan == JSON_NAN_ERROR)
-		return FLOW_E_ENCODE;
+		return refuse(out, FLOW_E_ENCODE, "JSON has no number for NaN and the infinities (option nan)");
 	if (out->format->nan == JSON_NAN_NULL)
 		return put(out, "null", 4);
 	if (nan)
@@ -223,7 +233,7 @@ put_entries(json_output *out, const json_node *node, const flow_map *map, int fi
 	for (uint64_t i = 0; i < map->count && status == FLOW_OK; i++) {
 		const flow_map_entry *entry = &map->entries[i];
 		if (entry->key.type != FLOW_STRING)
-			return FLOW_E_ENCODE;
+			return refuse(out, FLOW_E_ENCODE, "a key of a map is no string");
 		status = put_break(out, first && i == 0, depth + 1);
 		if (status == FLOW_OK)
 			status = put_string(out, entry->key.as.text, entry->key.size);
@@ -272,7 +282,7 @@ put_wide_record(json_output *out, const json_node *node, const flow_value *value
 			if (cell->type == FLOW_NULL)
 				continue;
 			if (has_declared_key(node, cell->as.map))
-				return FLOW_E_ENCODE;
+				return refuse(out, FLOW_E_ENCODE, "a key in extra_field is a declared field's too");
 			status = put_entries(out, field->node, cell->as.map, count == 0, depth);
 			count += cell->as.map->count;
 			continue;
@@ -316,7 +326,7 @@ static flow_status
 put_nested(json_output *out, const json_node *node, const flow_value *value, uint32_t depth)
 {
 	if (depth >= JSON_WRITE_DEPTH)
-		return FLOW_E_LIMIT;
+		return refuse(out, FLOW_E_LIMIT, TOO_DEEP);
 	if (value->type == FLOW_RECORD)
 		return put_record(out, node, value, depth);
 	if (node->element == NULL)
@@ -332,7 +342,7 @@ put_branch(json_output *out, const json_node *node, const flow_value *value, uin
 {
 	uint32_t branch = node->kind == FLOW_KIND_UNION ? value->branch : 0;
 	if (depth >= JSON_WRITE_DEPTH)
-		return FLOW_E_LIMIT;
+		return refuse(out, FLOW_E_LIMIT, TOO_DEEP);
 	if (branch >= node->branch_count)
 		return FLOW_E_ENCODE;
 	flow_status status = put(out, "{", 1);
@@ -454,9 +464,13 @@ json_encode(flow_encoder *e, const flow_batch *batch, int use_key, flow_buffer *
 		return refuse_to_go_on(e, error);
 	if (flow_buffer_reserve(buffer, FLOW_NUMBER_TEXT_MAX) == NULL)
 		return flow_fail(e->serde->host, error, FLOW_E_MEMORY, "json: out of memory for the output");
-	json_output out = { buffer->data + buffer->size, buffer->data + buffer->capacity, buffer, &e->serde->format };
+	json_output out = { buffer->data + buffer->size, buffer->data + buffer->capacity, buffer, &e->serde->format, NULL };
+	const char *reason = NULL;
+	uint32_t refused = 0;
+	flow_status failed = FLOW_OK;
 	for (FLOW_ROWS(batch, i)) {
 		uint64_t before = (uint64_t)(out.at - buffer->data);
+		out.reason = NULL;
 		flow_status status = put_document(e, &out, &column[flow_row(batch, i)], stream);
 		if (status == FLOW_E_MEMORY) {
 			buffer->size = before;
@@ -465,10 +479,14 @@ json_encode(flow_encoder *e, const flow_batch *batch, int use_key, flow_buffer *
 		if (status != FLOW_OK) {
 			out.at = buffer->data + before;
 			statuses[i] = status;
+			reason = refused++ == 0 || out.reason == reason ? out.reason : NULL; /* one is told for all */
+			failed = status;
 		}
 		if (!stream)
 			ends[i] = (uint64_t)(out.at - buffer->data);
 	}
 	buffer->size = (uint64_t)(out.at - buffer->data);
+	if (reason != NULL)
+		flow_fail(e->serde->host, error, failed, "json: %s", reason);
 	return FLOW_OK;
 }

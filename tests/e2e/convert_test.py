@@ -420,6 +420,11 @@ class Files(Convert):
         self.assertEqual([(r["place"], r["line"]) for r in letters], [("bad.csv", 3), ("bad.csv", 4)])
         self.refused("convert", "bad.csv", "other.avro", *declared, "--dead-letters", "bad.jsonl", says=["bad.jsonl is there already"])
 
+    def test_a_record_that_has_no_form_in_json_is_refused_with_the_option_that_gives_it_one(self):
+        self.write("nan.msgpack", b"\x81\xa1a\xcb\x7f\xf8" + bytes(6))
+        self.refused("cat", "nan.msgpack", code=1, says=["nan.msgpack, record at byte 0: json: JSON has no number for NaN and the infinities (option nan)"])
+        self.assertEqual(self.flowd("cat", "nan.msgpack", "--set", "out.nan=null", expect=0).out, '{"a":null}\n')
+
     def test_a_file_whose_name_is_no_utf8_is_read_and_written_as_others_are(self):
         name, copy = b"a\xff.csv", b"b\xff.csv"
         (self.folder / os.fsdecode(name)).write_text("a,b\n1,x\nz,y\n")
