@@ -70,7 +70,7 @@ typedef struct graph {
 	flow_status (*context_init)(void **shared, flow_error *error);
 	void (*context_close)(void *shared);
 	const char *
-		untyped_remedy; /* what to do about records without types where an output wants some; NULL: as its serde says */
+		untyped_remedy; /* how types are told that an input or output wants and the records do not say; NULL: as its serde says */
 } graph;
 
 /* Reads the `application` group of a loaded configuration: puts descriptors' settings into layer 4 and returns streams

@@ -23,12 +23,17 @@ check_side(planner *p, const plan_stream *stream, const plan_serde *serde, const
 {
 	if (serde->component == NULL)
 		return 1;
+	if (!FLOW_CAN(serde->ops, encoder_open)) {
+		problem_at(p->problems, place, "output '%s': the serde '%s' reads only; write with another one", stream->id,
+				   serde->component->id);
+		return 0;
+	}
 	flow_error error = { 0 };
 	flow_status status =
 		FLOW_CAN(serde->ops, check_encodable) ? serde->ops->check_encodable(serde->instance, schema, &error) : FLOW_OK;
 	if (error_settle(&error, status, "check_encodable") == FLOW_OK)
 		return 1;
-	const char *remedy = is_untyped(schema) ? p->graph->untyped_remedy : NULL;
+	const char *remedy = is_untyped(schema) || schema->kind != FLOW_KIND_RECORD ? p->graph->untyped_remedy : NULL;
 	problem_at(p->problems, place, "output '%s': serde '%s' cannot take these %s: %s%s%s", stream->id,
 			   serde->component->id, side, error_message(&error), remedy == NULL ? "" : "; ",
 			   remedy == NULL ? "" : remedy);

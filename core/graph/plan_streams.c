@@ -354,8 +354,8 @@ decoded_schema(planner *p, const plan_stream *stream, plan_serde *serde, int *un
 		if (!stream->byte_stream || !stream->description.sample)
 			return error_set(error, FLOW_E_CONFIG,
 							 "serde '%s' would find the fields in the data, which cannot be looked at while "
-							 "planning; declare them",
-							 id);
+							 "planning; %s",
+							 id, p->graph->untyped_remedy == NULL ? "declare them" : p->graph->untyped_remedy);
 		status = plan_sample(p, stream, &sample, error);
 		if (status == FLOW_OK)
 			status = serde->ops->decoded_schema(serde->instance, sample, &schema, error);
@@ -399,6 +399,11 @@ settle_input_types(planner *p, plan_stream *stream, const setting *group)
 	for (size_t i = 0; i < 2; i++) {
 		if (serdes[i]->component == NULL)
 			continue;
+		if (!FLOW_CAN(serdes[i]->ops, decoder_open)) {
+			problem_at(p->problems, stream->place, "input '%s': the serde '%s' writes only; read with another one",
+					   stream->id, serdes[i]->component->id);
+			return 0;
+		}
 		flow_error error = { 0 };
 		int unseen = 0;
 		flow_status status = decoded_schema(p, stream, serdes[i], &unseen, &error);

@@ -372,6 +372,16 @@ make_application(builder *b, const conversion *c)
 	return application;
 }
 
+/* How the types of what is read are told; NULL: they are not. */
+static const char *
+remedy_of(const location *l)
+{
+	const flow_option_set *set = l->format == NULL ? NULL : options_of(l->format, "");
+	if (has_option(set, "fields"))
+		return "declare the fields that are read with --set in.fields.NAME=TYPE";
+	return has_option(set, "schema_file") ? "give their schema with --set in.schema_file=FILE" : NULL;
+}
+
 int
 conversion_plan(session *s, const conversion *c)
 {
@@ -388,8 +398,8 @@ conversion_plan(session *s, const conversion *c)
 	if (s->problems->errors != 0)
 		return EXIT_CONFIGURATION;
 	s->graph = graph_from_settings(s->config, s->registry, application);
-	if (s->graph != NULL && is_untyped(&c->in))
-		s->graph->untyped_remedy = "declare the fields that are read with --set in.fields.NAME=TYPE";
+	if (s->graph != NULL)
+		s->graph->untyped_remedy = remedy_of(&c->in);
 	s->plan = s->graph == NULL ? NULL : plan_create(s->config, s->registry, s->graph, 0);
 	return s->plan == NULL || s->problems->errors != 0 ? EXIT_CONFIGURATION : EXIT_DONE;
 }

@@ -25,6 +25,7 @@ extern const flow_host *fixture_host;
 extern const flow_component fixture_file, fixture_messaging, fixture_own, fixture_source_only,
 	fixture_shared;
 extern const flow_component fixture_csv, fixture_json, fixture_string, fixture_frames;
+extern const flow_component fixture_reads_only, fixture_writes_only;
 extern const flow_component fixture_where, fixture_aggregate, fixture_write_table, fixture_join_table, fixture_sink_all,
 	fixture_block, fixture_pair, fixture_split, fixture_keyed_only, fixture_timed, fixture_sloppy, fixture_pass;
 extern const flow_component fixture_memory, fixture_durable, fixture_rocksdb, fixture_torn, fixture_envelope;

@@ -78,7 +78,7 @@ static const flow_component *const components[] = {
 	&fixture_own,         &fixture_source_only,
 	&fixture_shared,
 	&fixture_csv,         &fixture_json,
-	&fixture_string,      &fixture_frames,
+	&fixture_string,      &fixture_frames, &fixture_reads_only, &fixture_writes_only,
 	&fixture_where,       &fixture_aggregate,
 	&fixture_write_table, &fixture_join_table,
 	&fixture_sink_all,    &fixture_block,

@@ -126,3 +126,24 @@ COMPONENT(fixture_csv, FLOW_SERDE, FLOW_SERDE_STREAM, "csv", sets, &csv_ops);
 COMPONENT(fixture_json, FLOW_SERDE, FLOW_SERDE_STREAM | FLOW_SERDE_RECORD, "json", sets, &json_ops);
 COMPONENT(fixture_string, FLOW_SERDE, FLOW_SERDE_RECORD, "string", sets, &string_ops);
 COMPONENT(fixture_frames, FLOW_SERDE, FLOW_SERDE_RECORD, "frames", sets, &json_ops);
+
+static const flow_serde_ops reads_only_ops = {
+	.struct_size = FLOW_SIZEOF(flow_serde_ops),
+	.open = open_serde,
+	.close = close_serde,
+	.decoded_schema = json_schema,
+	.decoder_open = NEVER,
+	.decode_rows = NEVER,
+	.decoder_close = NEVER,
+};
+static const flow_serde_ops writes_only_ops = {
+	.struct_size = FLOW_SIZEOF(flow_serde_ops),
+	.open = open_serde,
+	.close = close_serde,
+	.check_encodable = check_encodable,
+	.encoder_open = NEVER,
+	.encode = NEVER,
+	.encoder_close = NEVER,
+};
+COMPONENT(fixture_reads_only, FLOW_SERDE, FLOW_SERDE_RECORD, "reads_only", sets, &reads_only_ops);
+COMPONENT(fixture_writes_only, FLOW_SERDE, FLOW_SERDE_RECORD, "writes_only", sets, &writes_only_ops);

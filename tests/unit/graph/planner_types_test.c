@@ -388,6 +388,22 @@ given_a_local_table_between_equal_partitions_when_planned_then_it_is_fine(void *
 /* --- sinks --- */
 
 static void
+given_serdes_that_only_read_or_only_write_when_used_the_other_way_then_they_are_refused(void **state)
+{
+	expect(state,
+		   "application: { name = \"t\"; systems: { local: { type = \"messaging\"; }; };\n"
+		   "inputs: { a: { system = \"local\"; bounded = true; serde = \"reads_only\"; };\n"
+		   "  b: { system = \"local\"; bounded = true; serde = \"writes_only\"; }; };\n"
+		   "outputs: { o: { system = \"local\"; serde = \"reads_only\"; }; p: { system = \"local\"; serde = "
+		   "\"writes_only\"; }; };\n"
+		   "flow: (\n{ from = \"a\"; to = \"o\"; },\n{ from = \"a\"; to = \"p\"; },\n{ from = \"b\"; to = \"p\"; } ); "
+		   "};\n",
+		   "flowd.conf:3: application.inputs.b: input 'b': the serde 'writes_only' writes only; read with another one\n"
+		   "flowd.conf:6: application.flow[0].to: output 'o': the serde 'reads_only' reads only; write with another "
+		   "one\n");
+}
+
+static void
 given_records_that_the_serde_cannot_take_when_planned_then_the_step_is_the_place(void **state)
 {
 	expect(
@@ -516,6 +532,7 @@ main(void)
 		TEST(given_a_local_table_between_unequal_partitions_when_planned_then_it_is_refused),
 		TEST(given_a_local_table_behind_key_by_when_planned_then_partitions_may_differ),
 		TEST(given_a_local_table_between_equal_partitions_when_planned_then_it_is_fine),
+		TEST(given_serdes_that_only_read_or_only_write_when_used_the_other_way_then_they_are_refused),
 		TEST(given_records_that_the_serde_cannot_take_when_planned_then_the_step_is_the_place),
 		TEST(given_an_output_of_another_type_when_planned_then_both_types_are_named),
 		TEST(given_an_output_that_takes_any_type_when_planned_then_records_of_a_type_are_fine),
