@@ -4,6 +4,8 @@
 
 /* Longer words are told apart only by their first so many bytes. */
 #define LONGEST 64
+/* A word of so many letters may be the beginning of a name. */
+#define SHORTENED 3
 
 /* Optimal string alignment: insertions, deletions, replacements, swaps of neighbours. */
 unsigned
@@ -32,6 +34,21 @@ distance_of(const char *a, const char *b)
 	return above[length_b];
 }
 
+/* The only name that begins with the word. */
+static const char *
+shortened(const char *word, unsigned length, const char *const *names, size_t count)
+{
+	const char *only = NULL;
+	for (size_t i = 0; i < count; i++) {
+		if (strncmp(word, names[i], length) != 0)
+			continue;
+		if (only != NULL)
+			return NULL;
+		only = names[i];
+	}
+	return only;
+}
+
 const char *
 distance_nearest(const char *word, const char *const *names, size_t count)
 {
@@ -45,5 +62,5 @@ distance_nearest(const char *word, const char *const *names, size_t count)
 			nearest = names[i];
 		}
 	}
-	return nearest;
+	return nearest == NULL && length >= SHORTENED ? shortened(word, length, names, count) : nearest;
 }

@@ -23,7 +23,7 @@ describe_type(const flow_option *o, char *buffer, size_t size)
 	if (o->type == FLOW_OPTION_LIST || o->type == FLOW_OPTION_MAP)
 		snprintf(buffer, size, "%s of %ss%s", type_name(o->type), type_name(o->element), one_too);
 	else if (o->type == FLOW_OPTION_REFERENCE && o->refers_to != NULL)
-		snprintf(buffer, size, "name of a %s", o->refers_to);
+		snprintf(buffer, size, "name of %s %s", strchr("aeiou", o->refers_to[0]) != NULL ? "an" : "a", o->refers_to);
 	else
 		snprintf(buffer, size, "%s", type_name(o->type));
 	return buffer;
@@ -33,6 +33,8 @@ size_t
 describe_summary(const char *doc)
 {
 	const char *end = doc == NULL ? NULL : strstr(doc, ". ");
+	while (end != NULL && end != doc && end[-1] == '.') /* three points end no sentence */
+		end = strstr(end + 1, ". ");
 	return doc == NULL ? 0 : end == NULL ? strlen(doc) : (size_t)(end - doc) + 1;
 }
 
@@ -90,11 +92,21 @@ print_line(FILE *to, const char *path, const flow_option *o)
 {
 	char type[128];
 	fprintf(to, "  %-28s %-18s ", path, describe_type(o, type, sizeof(type)));
-	if (o->flags & FLOW_OPTION_REQUIRED)
-		fputs("required. ", to);
-	else if (o->default_text != NULL)
+	if (o->flags & FLOW_OPTION_REQUIRED) {
+		fputs("required", to);
+		if (o->condition != NULL)
+			fprintf(to, " with%s %s", o->condition[0] == '!' ? "out" : "", o->condition + (o->condition[0] == '!'));
+		fputs(". ", to);
+	} else if (o->default_text != NULL) {
 		fprintf(to, "default %s. ", o->default_text[0] == '\0' ? "\"\"" : o->default_text);
-	fprintf(to, "%.*s\n", (int)describe_summary(o->doc), o->doc == NULL ? "" : o->doc);
+	}
+	fprintf(to, "%.*s", (int)describe_summary(o->doc), o->doc == NULL ? "" : o->doc);
+	if (o->choices != NULL) {
+		fputs(" One of: ", to);
+		print_choices(to, o, ", ");
+		fputc('.', to);
+	}
+	fputc('\n', to);
 }
 
 static int
@@ -205,10 +217,12 @@ describe_help(FILE *to, const describe_subject *subject, const char *option)
 	for (size_t i = 0; subject->sets != NULL && subject->sets[i] != NULL; i++) {
 		const flow_option_set *set = subject->sets[i];
 		fprintf(to, "\n%s%s\n", set->scope[0] == '\0' ? "options" : "options of ", set->scope);
-		if (set->doc != NULL)
+		if (set->doc != NULL && (subject->doc == NULL || strcmp(set->doc, subject->doc) != 0))
 			print_wrapped(to, set->doc, 2);
 		walk_options(set->options, "", 0, print_line_of, to);
 	}
+	if (subject->sets != NULL && subject->sets[0] != NULL)
+		fprintf(to, "\nMore about one of them: flowd help %s.OPTION\n", subject->id);
 	return 1;
 }
 

@@ -121,6 +121,16 @@ only_a_near_name_is_meant(void **state)
 	assert_null(distance_nearest("", names, 4));
 }
 
+static void
+a_word_that_only_one_name_begins_with_is_that_name(void **state)
+{
+	(void)state;
+	static const char *const names[] = { "delimiter", "oauth_client", "oauth_secret" };
+	assert_string_equal(distance_nearest("delim", names, 3), "delimiter");
+	assert_null(distance_nearest("oauth", names, 3));
+	assert_null(distance_nearest("de", names, 3));
+}
+
 int
 main(void)
 {
@@ -130,6 +140,7 @@ main(void)
 		cmocka_unit_test(what_is_printed_reads_back),
 		cmocka_unit_test(edits_and_swaps_are_counted),
 		cmocka_unit_test(only_a_near_name_is_meant),
+		cmocka_unit_test(a_word_that_only_one_name_begins_with_is_that_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
