@@ -40,7 +40,7 @@ shortened(const char *word, unsigned length, const char *const *names, size_t co
 {
 	const char *only = NULL;
 	for (size_t i = 0; i < count; i++) {
-		if (strncmp(word, names[i], length) != 0)
+		if (names[i] == NULL || strncmp(word, names[i], length) != 0)
 			continue;
 		if (only != NULL)
 			return NULL;
