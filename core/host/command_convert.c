@@ -35,7 +35,7 @@ print_result(const struct shown *shown, const runtime_status_report *report)
 	char in[32], out[32], size[32], duration[32], rate[32], bytes[32];
 	struct stat about;
 	double seconds = report->elapsed > 0 ? (double)report->elapsed / 1e6 : 1e-6;
-	fprintf(stderr, "%s: %s record%s", shown->target, progress_count(report->records_out, out),
+	fprintf(stderr, "%s: %s record%s", shown->conversion->out.place, progress_count(report->records_out, out),
 			report->records_out == 1 ? "" : "s");
 	if (report->records_in != report->records_out)
 		fprintf(stderr, " of %s", progress_count(report->records_in, in));

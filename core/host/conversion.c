@@ -382,6 +382,21 @@ remedy_of(const location *l)
 	return has_option(set, "schema_file") ? "give their schema with --set in.schema_file=FILE" : NULL;
 }
 
+/* A key of neither side, unless the side was forgotten. */
+static void
+set_other(builder *b, const conversion *c, const char *assignment)
+{
+	const char *key = arena_copy(b->arena, assignment, strcspn(assignment, ".="));
+	const location *sides[2] = { &c->in, &c->out };
+	for (size_t i = 0; key != NULL && i < 2; i++)
+		if (sides[i]->format != NULL && has_option(options_of(sides[i]->format, ""), key)) {
+			refuse(b, sides[i], "--set %s: of which side? --set in.%s of what is read, --set out.%s of what is written",
+				   assignment, assignment, assignment);
+			return;
+		}
+	config_set_command(b->session->config, assignment);
+}
+
 int
 conversion_plan(session *s, const conversion *c)
 {
@@ -391,7 +406,7 @@ conversion_plan(session *s, const conversion *c)
 		return EXIT_RUN_FAILED;
 	for (size_t i = 0; c->settings[i] != NULL; i++)
 		if (key_of_stream(&c->in, c->settings[i]) == NULL && key_of_stream(&c->out, c->settings[i]) == NULL)
-			config_set_command(s->config, c->settings[i]);
+			set_other(&b, c, c->settings[i]);
 	setting *application = make_application(&b, c);
 	if (b.failed && s->problems->errors == 0)
 		problems_add(s->problems, NULL, 0, "", "out of memory");

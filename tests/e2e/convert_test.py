@@ -216,6 +216,10 @@ class Files(Convert):
         for name in ("untyped.avro", "untyped.csv"):
             self.refused("convert", "in.jsonl", name, "--set", "in.infer=none", code=3, says=["--set in.fields.NAME=TYPE"])
 
+    def test_an_option_without_its_side_is_told_how_to_say_it(self):
+        self.write("in.csv", "a;b\n1;2\n")
+        self.refused("cat", "in.csv", "--set", "delimiter=;", code=3, says=["in.delimiter=;", "out.delimiter=;"])
+
     def test_a_key_that_was_not_among_the_first_is_not_dropped(self):
         self.write("in.jsonl", f'{{"a":1{" " * 1000}}}\n' * 1200 + '{"a":1,"new":2}\n')
         self.refused("convert", "in.jsonl", "out.csv", code=1, says=["in.jsonl:1201", "new"])
