@@ -4,8 +4,10 @@
  */
 #include "kafka_source.h"
 
-#define STANDSTILL 2000000     /* microseconds: a task calls once a second, unless something holds it up */
-#define STANDSTILL_STEP 500000 /* and so often it is looked whether there is something to serve */
+#define STANDSTILL 2000000       /* microseconds: a task calls once a second, unless something holds it up */
+#define WHOLE_BATCHES 0x02020000 /* the version of librdkafka from which on batches are whole for certain */
+#define INTERRUPTION 10000000    /* microseconds after which an assignment of this process is surely in force */
+#define STANDSTILL_STEP 500000   /* and so often it is looked whether there is something to serve */
 
 static flow_status
 make_room(flow_source *source, flow_error *error)
@@ -24,6 +26,37 @@ make_room(flow_source *source, flow_error *error)
 	return FLOW_OK;
 }
 
+/* Before 2.1.0, a batch call that is interrupted by an assignment throws away what it has taken of partitions that stay, up to its
+ * size, and the client goes on behind that. A call for one message has nothing to throw away. */
+static int
+takes_singly(const flow_source *source)
+{
+	return rd_kafka_version() < WHOLE_BATCHES &&
+		   (source->group != NULL ||
+			(source->interrupted_at != 0 && source->system->host->monotonic() - source->interrupted_at < INTERRUPTION));
+}
+
+void
+kafka_queue_interrupt(flow_source *source)
+{
+	if (source->assigned)
+		source->interrupted_at = source->system->host->monotonic();
+	source->assigned = 1;
+}
+
+static uint32_t
+take(const flow_source *source, rd_kafka_queue_t *queue, rd_kafka_message_t **messages)
+{
+	if (!takes_singly(source)) {
+		ssize_t got = rd_kafka_consume_batch_queue(queue, 0, messages, KAFKA_BATCH);
+		return got < 0 ? 0 : (uint32_t)got;
+	}
+	uint32_t count = 0;
+	while (count < KAFKA_BATCH && (messages[count] = rd_kafka_consume_queue(queue, 0)) != NULL)
+		count++;
+	return count;
+}
+
 flow_status
 kafka_queue_take(flow_source *source, rd_kafka_queue_t *queue, uint32_t *count, flow_error *error)
 {
@@ -31,8 +64,7 @@ kafka_queue_take(flow_source *source, rd_kafka_queue_t *queue, uint32_t *count, 
 	if (status != FLOW_OK)
 		return status;
 	rd_kafka_message_t **end = source->held + source->held_count;
-	ssize_t got = rd_kafka_consume_batch_queue(queue, 0, end, KAFKA_BATCH);
-	*count = got < 0 ? 0 : (uint32_t)got;
+	*count = take(source, queue, end);
 	/* A partition that was taken meanwhile has left what was held of it. */
 	memmove(source->held + source->held_count, end, *count * sizeof(*end));
 	source->held_count += *count;

@@ -102,6 +102,7 @@ kafka_read_start(flow_source *source, flow_error *error)
 		status = kafka_group_start(source, list, error);
 	} else if (list->cnt != 0) {
 		kafka_queue_forward(source, list);
+		kafka_queue_interrupt(source);
 		rd_kafka_error_t *failed = rd_kafka_incremental_assign(source->client, list);
 		if (failed != NULL)
 			status = kafka_failed(source->system->host, error, rd_kafka_error_code(failed), "reading cannot begin");
@@ -156,6 +157,7 @@ go_on_at(flow_source *source, struct kafka_partition *p, int64_t offset, flow_er
 	rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
 	rd_kafka_topic_partition_list_add(list, p->topic, p->number)->offset = offset;
 	if (source->group == NULL) {
+		kafka_queue_interrupt(source);
 		rd_kafka_error_destroy(rd_kafka_incremental_unassign(source->client, list));
 		kafka_read_drop(source, p);
 	}
@@ -356,6 +358,13 @@ is_stale(const struct kafka_partition *p, const rd_kafka_message_t *message)
 	return !p->reading || message->offset < atomic_load_explicit(&p->next, memory_order_relaxed);
 }
 
+static int
+is_paused(flow_source *source, const rd_kafka_message_t *message)
+{
+	const struct kafka_partition *p = partition_of(source, message);
+	return p != NULL && p->reading && p->paused;
+}
+
 /* Hands on what is held. FLOW_AGAIN: nothing of it can be. */
 static flow_status
 use_held(flow_source *source, flow_builder *builder, flow_error *error)
@@ -363,6 +372,10 @@ use_held(flow_source *source, flow_builder *builder, flow_error *error)
 	flow_status status = FLOW_AGAIN;
 	for (uint32_t at = 0; at < source->held_count && status == FLOW_AGAIN;) {
 		rd_kafka_message_t *message = *held_at(source, at);
+		if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF && is_paused(source, message)) {
+			at++; /* records in front of it are held */
+			continue;
+		}
 		if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
 			take_out(source, at, 1);
 			status = handle_event(source, message, error);

@@ -92,6 +92,7 @@ revoke(flow_source *source, uint32_t index, flow_error *error)
 	if (p->reading && source->group == NULL) {
 		rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
 		rd_kafka_topic_partition_list_add(list, p->topic, p->number);
+		kafka_queue_interrupt(source);
 		rd_kafka_error_destroy(rd_kafka_incremental_unassign(source->client, list));
 		rd_kafka_topic_partition_list_destroy(list);
 	}

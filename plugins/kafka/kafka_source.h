@@ -133,8 +133,10 @@ struct flow_source {
 	uint64_t full_records, full_bytes; /* of the queue */
 	uint64_t record_bytes;             /* of a record, on average of the last batch */
 	int was_full;
-	int wants_nudge; /* under the system's lock, as the next */
-	int busy;        /* the watching thread uses it */
+	int assigned;           /* something was, before */
+	int64_t interrupted_at; /* when the assignment changed last while something was read; 0: never */
+	int wants_nudge;        /* under the system's lock, as the next */
+	int busy;               /* the watching thread uses it */
 	flow_metric *lost;
 	_Atomic int64_t rebalances;
 };
@@ -205,6 +207,8 @@ flow_status kafka_position_parse(const flow_host *host, flow_slice bytes, int64_
 
 /* kafka_queue.c --------------------------------------------------------------------------------------------------------- */
 
+/* The assignment is about to change: what is read of other partitions is interrupted by the client, for a moment. */
+void kafka_queue_interrupt(flow_source *source);
 /* Takes what is in one of the source's queues now, behind what is held. *count 0: nothing. */
 flow_status kafka_queue_take(flow_source *source, rd_kafka_queue_t *queue, uint32_t *count, flow_error *error);
 /* A client stops fetching when its queue is full, and would look again only after a second: it is woken when half is used up. */
