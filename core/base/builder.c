@@ -208,7 +208,7 @@ builder_create(batch_pool *pool, uint32_t rows, uint64_t bytes)
 		return NULL;
 	host->pool = pool;
 	host->row_limit = rows == 0 ? FLOW_BATCH_ROWS : rows;
-	host->byte_limit = bytes == 0 ? FLOW_BATCH_BYTES : bytes;
+	host->byte_limit = bytes == 0 ? (uint64_t)FLOW_BATCH_BYTES : bytes;
 	start(host);
 	if (host->builder.row_capacity == 0) {
 		memory_release(host);

@@ -18,7 +18,8 @@ logfmt_is_key(flow_slice text)
 	for (uint64_t i = 0; i < text.size; i++)
 		if ((uint8_t)text.data[i] <= ' ' || text.data[i] == '=' || text.data[i] == '"' || text.data[i] == 0x7F)
 			return 0;
-	return text.size != 0 && flow_utf8_check(text.data, text.size) == text.size;
+	int mark = text.size >= 3 && memcmp(text.data, "\xEF\xBB\xBF", 3) == 0; /* a reader takes it for that of the file */
+	return text.size != 0 && !mark && flow_utf8_check(text.data, text.size) == text.size;
 }
 
 static int
@@ -196,7 +197,7 @@ put_map(flow_encoder *e, flow_buffer *buffer, const flow_map *map)
 	for (uint64_t i = 0; i < map->count && status == FLOW_OK; i++) {
 		flow_slice key = flow_value_slice(&map->entries[i].key);
 		if (map->entries[i].key.type != FLOW_STRING || !logfmt_is_key(key))
-			return refuse(e, "a key that is empty or has blanks, '=' or quotes in it");
+			return refuse(e, "a key that is empty, has blanks, '=' or quotes in it, or begins with a byte order mark");
 		status = put_pair(e, buffer, start, key, &map->entries[i].value);
 	}
 	return status;
