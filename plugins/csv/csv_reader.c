@@ -346,6 +346,8 @@ escaped_field(struct flow_decoder *d, struct scan *s, struct record *r, uint32_t
 {
 	uint32_t literal = at; /* behind the last escaped character */
 	while (stop < r->end && s->data[stop] == d->format->escape) {
+		if (stop + 1 == r->end && !r->final) /* a line feed behind it would end what is discarded */
+			return r->over ? TOO_LONG : INCOMPLETE;
 		literal = stop + 2;
 		r->feeds += stop + 1 < r->end && s->data[stop + 1] == '\n';
 		skip_positions(d, s, stop + 2);
