@@ -211,7 +211,7 @@ typedef struct flow_buffer {
 static inline char *
 flow_buffer_reserve(flow_buffer *buffer, uint64_t more)
 {
-	if (buffer->capacity - buffer->size < more && buffer->grow(buffer, more) != FLOW_OK)
+	if ((buffer->data == NULL || buffer->capacity - buffer->size < more) && buffer->grow(buffer, more) != FLOW_OK)
 		return NULL;
 	return buffer->data + buffer->size;
 }

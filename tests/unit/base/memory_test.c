@@ -176,6 +176,16 @@ a_buffer_grows_and_keeps_its_memory_when_reset(void **state)
 }
 
 static void
+nothing_at_all_fits_into_a_new_buffer(void **state)
+{
+	(void)state;
+	flow_buffer *buffer = buffer_create();
+	assert_int_equal(flow_buffer_append(buffer, "", 0), FLOW_OK);
+	assert_int_equal(buffer->size, 0);
+	buffer_destroy(buffer);
+}
+
+static void
 the_memory_service_gives_builders_of_no_task(void **state)
 {
 	(void)state;
@@ -202,6 +212,7 @@ main(void)
 		cmocka_unit_test(an_error_without_memory_still_says_so),
 		cmocka_unit_test(statuses_have_names_texts_and_retryability),
 		cmocka_unit_test(a_buffer_grows_and_keeps_its_memory_when_reset),
+		cmocka_unit_test(nothing_at_all_fits_into_a_new_buffer),
 		cmocka_unit_test(the_memory_service_gives_builders_of_no_task),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
