@@ -602,6 +602,8 @@ read_object(struct schema_reader *reader, json_t *json, flow_slice name_space)
 	struct schema_node *node = schema_group_node(reader->group, kind);
 	if (node == NULL || !schema_apply_logical(reader->group, node, json))
 		return no_memory(reader);
+	if (node->schema.kind == kind && node->schema.logical.size == 0)
+		return read_name(reader, name, name_space); /* nothing applied: the type is the one without the attribute */
 	schema_group_complete(reader->group, node);
 	return &node->schema;
 }

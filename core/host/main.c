@@ -10,10 +10,11 @@
 
 /*
  * jemalloc's settings (it looks for this name). By default it gives free runs of 8 MiB and more back to the system at once, and what a
- * client of a broker receives lies in pieces of a few MiB side by side: each would be mapped, zeroed and unmapped again and again.
+ * client of a broker receives lies in pieces of a few MiB side by side: each would be mapped, zeroed and unmapped again and again. What
+ * is free goes back within a second in place of ten: what one thread frees, another cannot use before that.
  */
 extern const char *malloc_conf;
-__attribute__((visibility("default"))) const char *malloc_conf = "oversize_threshold:0";
+__attribute__((visibility("default"))) const char *malloc_conf = "oversize_threshold:0,dirty_decay_ms:1000";
 
 static int
 configure_log(const arguments *given)

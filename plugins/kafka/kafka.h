@@ -63,6 +63,9 @@ struct kafka_owner {
 	atomic_int joined;
 };
 
+/* linger.ms, unless the user says another: milliseconds that records of a busy stream wait for others (kafka_reports.c). */
+#define KAFKA_LINGER "50"
+
 struct flow_system {
 	const flow_host *host;
 	char *name;                     /* as configured: "clicks"; component of log lines */

@@ -64,6 +64,10 @@ struct kafka_producer {
 	const flow_option_value *properties; /* of its output, or NULL */
 	rd_kafka_t *client;                  /* NULL: none yet */
 	struct kafka_owner *owner;           /* of the client, which may outlive this */
+	rd_kafka_queue_t *reports;           /* of the client */
+	int pushes;                          /* records of a quiet stream do not wait for linger.ms, which is flowd's own */
+	atomic_ullong written;               /* bytes that were handed to the client */
+	atomic_int asleep;                   /* the thread does not look whether something was written */
 	uint32_t generation;                 /* of the client: writers make their topic anew when it changes */
 	pthread_t thread;
 	atomic_int closing;
@@ -74,6 +78,7 @@ struct kafka_producer {
 	flow_writer *writers;         /* list */
 	atomic_int waiting;           /* some writer waits for room */
 	uint32_t run_slot, run_count; /* reports that are not counted yet; of the thread alone */
+	uint64_t reported;            /* reports that it has taken */
 	struct kafka_transaction transaction;
 };
 
@@ -135,6 +140,15 @@ void kafka_producer_disconnect(struct kafka_producer *producer);
 int kafka_producer_purge(struct kafka_producer *producer);
 /* Waits a little for something to change. Under the lock. */
 void kafka_producer_wait(struct kafka_producer *producer);
+
+/* kafka_reports.c ------------------------------------------------------------------------------------------------------ */
+
+/* A report of the client; its opaque is a kafka_owner whose context is the producer. */
+void kafka_reports_take(rd_kafka_t *client, const rd_kafka_message_t *message, void *opaque);
+/* The thread that takes them, until the producer is `closing`. */
+void *kafka_reports_run(void *producer);
+/* So much was handed to the client. [any] */
+void kafka_reports_expect(struct kafka_producer *producer, uint64_t bytes);
 
 /* kafka_slots.c -------------------------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* Producers: their clients, and the thread that takes delivery reports (kafka_output.h). */
+/* Producers: their clients, and their lives (kafka_output.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -6,226 +6,11 @@
 
 #include "kafka_output.h"
 
-#define POLL 100          /* milliseconds */
-#define ASK_AFTER 3000000 /* microseconds */
-#define ASK_PATIENCE 1000 /* milliseconds */
-#define SAY_AFTER 10000000
 #define PATIENCE 100000000     /* nanoseconds of one wait */
-#define LOOKS 100              /* each POLL */
 #define PURGE_PATIENCE 3000000 /* microseconds */
 #define QUEUE_RECORDS "1000000"
 #define BATCH_BYTES 1000000 /* librdkafka's default of batch.size and message.max.bytes */
 #define BATCH_OVERHEAD 512
-
-/* --- reports ------------------------------------------------------------------------------------------------------------ */
-
-static void
-count_run(struct kafka_producer *producer)
-{
-	if (producer->run_count != 0)
-		kafka_slot_done(producer, producer->run_slot, producer->run_count);
-	producer->run_count = 0;
-}
-
-/* What is the record's own fault, and not the broker's. */
-static int
-is_of_record(rd_kafka_resp_err_t code)
-{
-	switch (code) {
-	case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
-	case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
-	case RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE:
-	case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
-	case RD_KAFKA_RESP_ERR_INVALID_RECORD:
-	case RD_KAFKA_RESP_ERR_INVALID_MSG:
-		return 1;
-	default:
-		return 0;
-	}
-}
-
-/* Nothing more can be written: whoever waits for reports hears of it. Under the lock. */
-static void
-fail_writer(struct kafka_producer *producer, flow_writer *writer, flow_status status, const char *why)
-{
-	if (producer->output == NULL) {
-		kafka_transaction_spoil(producer, status, why);
-	} else if (writer->failed == FLOW_OK) {
-		writer->failed = status;
-		snprintf(writer->why, sizeof(writer->why), "%s", why);
-	}
-	pthread_cond_broadcast(&producer->changed);
-}
-
-static void
-report_failed(struct kafka_producer *producer, const rd_kafka_message_t *message)
-{
-	uint32_t row = (uint32_t)(uintptr_t)message->_private;
-	struct kafka_slot *slot = kafka_slot_at(producer, (uint32_t)((uintptr_t)message->_private >> 32));
-	flow_writer *writer = slot->writer;
-	char name[KAFKA_ERROR_SIZE / 2], why[KAFKA_ERROR_SIZE];
-	kafka_record_name(rd_kafka_topic_name(message->rkt), message->partition, message->key, message->key_len, name,
-					  sizeof(name));
-	flow_status status = kafka_status(message->err);
-	snprintf(why, sizeof(why), "%s: %s%s", name, rd_kafka_err2str(message->err),
-			 status == FLOW_E_NOT_FOUND ? " (was the topic deleted?)" : "");
-	if (is_of_record(message->err))
-		status = status == FLOW_E_FAILED ? FLOW_E_RANGE : status;
-	else if (status == FLOW_E_TIMEOUT || status == FLOW_E_UNAVAILABLE)
-		status = FLOW_E_FAILED; /* librdkafka has tried again already, as often as it is allowed to */
-	pthread_mutex_lock(&producer->lock);
-	if (producer->output != NULL && is_of_record(message->err))
-		kafka_writer_refuse(writer, slot->batch, row, status, why);
-	else
-		fail_writer(producer, writer,
-					producer->output != NULL || is_of_record(message->err) ? status
-																		   : kafka_transaction_verdict(message->err),
-					why);
-	pthread_mutex_unlock(&producer->lock);
-}
-
-/* The producer whose reports this thread takes; NULL: another thread, to which librdkafka gives reports while it aborts a transaction. */
-static _Thread_local const struct kafka_producer *reporting;
-
-static void
-on_delivery(rd_kafka_t *client, const rd_kafka_message_t *message, void *opaque)
-{
-	struct kafka_producer *producer = ((struct kafka_owner *)opaque)->context;
-	uint32_t slot = (uint32_t)((uintptr_t)message->_private >> 32);
-	(void)client;
-	if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR && message->err != RD_KAFKA_RESP_ERR__PURGE_QUEUE &&
-		message->err != RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
-		report_failed(producer, message);
-	if (reporting != producer) {
-		kafka_slot_done(producer, slot, 1);
-		return;
-	}
-	if (producer->run_slot != slot) {
-		count_run(producer);
-		producer->run_slot = slot;
-	}
-	producer->run_count++;
-}
-
-/* Writers that said AGAIN may go on: there is room. */
-static void
-wake_waiting(struct kafka_producer *producer)
-{
-	pthread_mutex_lock(&producer->lock);
-	atomic_store(&producer->waiting, 0);
-	for (flow_writer *w = producer->writers; w != NULL; w = w->next) {
-		if (w->waiting && !w->prepared)
-			w->waker->wake(w->waker->wake_context);
-		w->waiting &= w->prepared;
-	}
-	pthread_mutex_unlock(&producer->lock);
-}
-
-/* What the thread knows of records that wait. */
-struct patience {
-	int64_t since; /* the last report, or the last time that nothing waited */
-	int64_t asked, said;
-	int lost; /* how often in turn batches were under way of which the client had no record */
-};
-
-static int
-is_missing(const struct rd_kafka_metadata *metadata, const char *topic)
-{
-	for (int i = 0; i < metadata->topic_cnt; i++)
-		if (strcmp(metadata->topics[i].topic, topic) == 0)
-			return metadata->topics[i].err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
-	return 0;
-}
-
-/* A topic that was deleted is noticed by asking: the client asks only each discovery_interval, and never tells of records that were on
- * their way when it heard (2.0.2). A broker that has just come back may not know a topic yet, so it is asked twice. */
-static void
-ask_about_topics(struct kafka_producer *producer)
-{
-	const struct rd_kafka_metadata *metadata;
-	char why[KAFKA_ERROR_SIZE];
-	if (rd_kafka_metadata(producer->client, 0, NULL, &metadata, ASK_PATIENCE) != RD_KAFKA_RESP_ERR_NO_ERROR)
-		return;
-	pthread_mutex_lock(&producer->lock);
-	for (flow_writer *w = producer->writers; w != NULL; w = w->next) {
-		w->missing = w->outstanding != 0 && is_missing(metadata, w->topic_name) ? w->missing + 1 : 0;
-		if (w->missing != 2)
-			continue;
-		snprintf(why, sizeof(why), "topic '%s' is not there any more (was it deleted?)", w->topic_name);
-		fail_writer(producer, w, FLOW_E_NOT_FOUND, why);
-	}
-	pthread_mutex_unlock(&producer->lock);
-	wake_waiting(producer);
-	rd_kafka_metadata_destroy(metadata);
-}
-
-/* The client has no record, and no report has come: whatever is counted as under way would be waited for without end. Between two
- * looks a writer may be about to hand its records over, so it is looked often. */
-static void
-find_lost(struct kafka_producer *producer, struct patience *p)
-{
-	char why[KAFKA_ERROR_SIZE];
-	uint32_t batches = 0;
-	pthread_mutex_lock(&producer->lock);
-	for (const flow_writer *w = producer->writers; w != NULL; w = w->next)
-		batches += w->outstanding;
-	p->lost = batches == 0 ? 0 : p->lost + 1;
-	for (flow_writer *w = producer->writers; w != NULL && p->lost == LOOKS; w = w->next) {
-		if (w->outstanding == 0)
-			continue;
-		snprintf(why, sizeof(why), "topic '%s': %u batches have no report, and the client has no record of them",
-				 w->topic_name, w->outstanding);
-		fail_writer(producer, w, FLOW_E_FAILED, why);
-	}
-	pthread_mutex_unlock(&producer->lock);
-	if (p->lost == LOOKS)
-		wake_waiting(producer);
-}
-
-/* Brokers that are away for long are not an error, but people want to hear of it. */
-static void
-note_waiting(struct kafka_producer *producer, int served, struct patience *p)
-{
-	int64_t now = producer->host->monotonic();
-	int waiting = rd_kafka_outq_len(producer->client);
-	if (served > 0 || waiting == 0)
-		p->since = p->asked = p->said = now;
-	if (served > 0 || waiting != 0)
-		p->lost = 0;
-	if (served > 0 || atomic_load(&producer->closing))
-		return;
-	if (waiting == 0) {
-		find_lost(producer, p);
-		return;
-	}
-	if (now - p->asked >= ASK_AFTER) {
-		p->asked = now;
-		ask_about_topics(producer);
-	}
-	if (now - p->said < SAY_AFTER)
-		return;
-	p->said = now;
-	flow_say(producer->host, FLOW_LOG_WARN, producer->system->name,
-			 "%d records have waited %lld s for an answer of the brokers; flowd goes on when they are back", waiting,
-			 (long long)((now - p->since) / 1000000));
-}
-
-static void *
-take_reports(void *context)
-{
-	struct kafka_producer *producer = context;
-	int64_t now = producer->host->monotonic();
-	struct patience patience = { .since = now, .asked = now, .said = now };
-	reporting = producer;
-	while (!atomic_load(&producer->closing)) {
-		int served = rd_kafka_poll(producer->client, POLL);
-		count_run(producer);
-		if (served > 0 && atomic_load(&producer->waiting))
-			wake_waiting(producer);
-		note_waiting(producer, served, &patience);
-	}
-	return NULL;
-}
 
 /* --- the client --------------------------------------------------------------------------------------------------------- */
 
@@ -273,6 +58,9 @@ configure(struct kafka_producer *producer, rd_kafka_conf_t *conf, flow_error *er
 		status = set_unless_said(producer, conf, "queue.buffering.max.messages", "100000", QUEUE_RECORDS, error);
 	if (status != FLOW_OK)
 		return status;
+	size_t size = sizeof(text);
+	producer->pushes =
+		rd_kafka_conf_get(conf, "linger.ms", text, &size) == RD_KAFKA_CONF_OK && strcmp(text, KAFKA_LINGER) == 0;
 	if (producer->output != NULL) /* the job waits for brokers that are away, and says so */
 		return set_unless_said(producer, conf, "message.timeout.ms", "300000", "0", error);
 	status = kafka_property_set(producer->host, conf, "transactional.id", producer->transaction.id, error);
@@ -280,6 +68,17 @@ configure(struct kafka_producer *producer, rd_kafka_conf_t *conf, flow_error *er
 		status = kafka_property_set_number(producer->host, conf, "transaction.timeout.ms",
 										   system->transaction_timeout / 1000, error);
 	return status;
+}
+
+/* 0: the client does not end, and is left behind. */
+static int
+leave(struct kafka_producer *producer)
+{
+	rd_kafka_queue_destroy(producer->reports);
+	int ended = kafka_client_leave(producer->owner, producer->client);
+	producer->client = NULL;
+	producer->owner = NULL;
+	return ended;
 }
 
 flow_status
@@ -293,7 +92,7 @@ kafka_producer_connect(struct kafka_producer *producer, flow_error *error)
 			rd_kafka_conf_destroy(conf);
 		return status;
 	}
-	rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
+	rd_kafka_conf_set_dr_msg_cb(conf, kafka_reports_take);
 	struct kafka_owner *owner = flow_new(producer->host, sizeof(*owner));
 	if (owner == NULL) {
 		rd_kafka_conf_destroy(conf);
@@ -310,14 +109,14 @@ kafka_producer_connect(struct kafka_producer *producer, flow_error *error)
 	}
 	pthread_mutex_lock(&producer->lock);
 	producer->client = client;
+	producer->reports = rd_kafka_queue_get_main(client);
 	producer->owner = owner;
 	producer->generation++;
 	pthread_mutex_unlock(&producer->lock);
 	atomic_store(&producer->closing, 0);
-	if (pthread_create(&producer->thread, NULL, take_reports, producer) == 0)
+	if (pthread_create(&producer->thread, NULL, kafka_reports_run, producer) == 0)
 		return FLOW_OK;
-	producer->client = NULL;
-	kafka_client_leave(owner, client);
+	leave(producer);
 	return flow_fail(producer->host, error, FLOW_E_MEMORY, "no thread for delivery reports");
 }
 
@@ -365,9 +164,7 @@ kafka_producer_disconnect(struct kafka_producer *producer)
 	}
 	atomic_store(&producer->closing, 1);
 	pthread_join(producer->thread, NULL);
-	int ended = kafka_client_leave(producer->owner, producer->client);
-	producer->client = NULL;
-	producer->owner = NULL;
+	int ended = leave(producer);
 	if (!told)
 		kafka_slots_settle(producer, ended);
 }

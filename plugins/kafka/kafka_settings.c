@@ -113,6 +113,8 @@ kafka_settings_read(const flow_host *host, const flow_stream_request *request, s
 	if ((type.data != NULL && settings->type_header == NULL) || (pattern.data == NULL && settings->topic == NULL) ||
 		(group.data != NULL && settings->group == NULL))
 		status = kafka_no_memory(host, error);
+	else if (type.data != NULL && type.size == 0)
+		status = wrong(host, error, "timestamp_type_header", "a header needs a name; without the option there is none");
 	if (status == FLOW_OK)
 		status = read_starts(settings, flow_option_get(options, "start_offsets"), error);
 	if (status != FLOW_OK)

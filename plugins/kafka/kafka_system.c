@@ -99,7 +99,9 @@ fill_producer(const flow_system *system, const flow_options *options, flow_error
 {
 	rd_kafka_conf_t *conf = system->producer_conf;
 	flow_slice compression = flow_option_text(options, "compression");
-	flow_status status = fill_common(system, options, "producer", conf, error);
+	flow_status status = kafka_property_set(system->host, conf, "linger.ms", KAFKA_LINGER, error);
+	if (status == FLOW_OK)
+		status = fill_common(system, options, "producer", conf, error);
 	if (status == FLOW_OK)
 		status = kafka_property_set(system->host, conf, "compression.type", compression.data, error);
 	if (status == FLOW_OK)

@@ -262,7 +262,8 @@ struct sending {
 	flow_writer *writer;
 	const flow_batch *batch;
 	uint32_t slot;
-	uint32_t done; /* rows that need no report: refused, or not sent */
+	uint64_t bytes; /* that were handed to the client */
+	uint32_t done;  /* rows that need no report: refused, or not sent */
 	uint32_t
 		beyond; /* rows that will be reported, though they are not accepted: something is wrong with one before them */
 	int64_t now;
@@ -275,6 +276,13 @@ bytes_of(const flow_value *cell)
 	if (cell == NULL || cell->type == FLOW_NULL)
 		return NULL;
 	return (void *)(uintptr_t)(cell->size == 0 ? nothing : cell->as.text);
+}
+
+/* More than none, so that each row shows. */
+static uint64_t
+bytes_of_row(const flow_batch *batch, uint32_t row)
+{
+	return 1u + batch->value[row].size + (batch->key == NULL ? 0 : batch->key[row].size);
 }
 
 static int32_t
@@ -377,8 +385,10 @@ send_each(struct sending *s, uint32_t first, uint32_t *accepted)
 	flow_status status = FLOW_OK;
 	for (uint32_t i = first; i < s->batch->selected_count; i++) {
 		uint32_t row = flow_row(s->batch, i);
-		if (!is_refused(s, row))
+		if (!is_refused(s, row)) {
 			status = settle_row(s, row, send_row(s, row));
+			s->bytes += bytes_of_row(s->batch, row);
+		}
 		if (status != FLOW_OK)
 			return status;
 		++*accepted;
@@ -388,7 +398,7 @@ send_each(struct sending *s, uint32_t first, uint32_t *accepted)
 
 /* The rows up to one that is refused, or as many as there is room for. */
 static uint32_t
-fill_messages(const struct sending *s, uint32_t first)
+fill_messages(struct sending *s, uint32_t first)
 {
 	rd_kafka_message_t *messages = s->writer->messages;
 	char reason[KAFKA_ERROR_SIZE];
@@ -398,6 +408,7 @@ fill_messages(const struct sending *s, uint32_t first)
 		const flow_value *value = &s->batch->value[row], *key = s->batch->key == NULL ? NULL : &s->batch->key[row];
 		if (kafka_limits_check(&s->writer->limits, s->batch, row, s->now, reason) != FLOW_OK)
 			break;
+		s->bytes += bytes_of_row(s->batch, row);
 		messages[count++] = (rd_kafka_message_t){ .partition = partition_of(s, row),
 												  .payload = bytes_of(value),
 												  .len = value->size,
@@ -540,6 +551,7 @@ kafka_writer_write(flow_writer *writer, const flow_batch *batch, uint32_t first,
 		if (rd_kafka_outq_len(producer->client) == 0)
 			writer->waker->wake(writer->waker->wake_context);
 	}
+	kafka_reports_expect(producer, s.bytes);
 	kafka_slot_done(producer, s.slot, records - *accepted - s.beyond + s.done + 1);
 	return status;
 }

@@ -83,7 +83,8 @@ producer(const char *servers, int transactional)
 	set(conf, "bootstrap.servers", servers);
 	set(conf, "enable.idempotence", "true");
 	set(conf, "compression.type", "none");
-	set(conf, "queue.buffering.max.kbytes", "16384");
+	set(conf, "queue.buffering.max.kbytes", "4096");
+	set(conf, "linger.ms", "50");
 	set(conf, "queue.buffering.max.messages", "1000000");
 	if (transactional)
 		set(conf, "transactional.id", "kafka_loop");

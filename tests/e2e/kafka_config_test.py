@@ -62,6 +62,10 @@ class Configuration(e2e.Test):
     def test_given_offsets_of_what_is_no_partition_when_a_job_is_checked_then_they_are_refused(self):
         self.assertIn("numbers of partitions", self.check(input="start_offsets: { first = 3; };").err)
 
+    def test_given_a_header_without_a_name_when_a_job_is_checked_then_it_is_refused_with_its_line(self):
+        said = self.check(input='timestamp_type_header = "";').err
+        self.assertRegex(said, "job.conf:4: .*timestamp_type_header: a header needs a name")
+
     def test_given_options_that_do_not_belong_together_when_a_job_is_checked_then_they_are_refused(self):
         self.assertIn("assignment", self.check(input='assignment = "group";').err)
         self.assertIn("username", self.check('security: { mechanism = "plain"; password = "s3cret"; };').err)

@@ -234,6 +234,30 @@ names_are_found_in_their_namespace(void **state)
 }
 
 static void
+a_logical_type_that_says_nothing_changes_nothing(void **state)
+{
+	(void)state;
+	static const char *const types[] = { "\"bytes\"", "{\"type\":\"bytes\",\"logicalType\":\"\"}",
+										 "{\"type\":\"bytes\",\"logicalType\":7}",
+										 "{\"type\":\"bytes\",\"flow.type\":\"no\"}" };
+	const flow_schema *plain = NULL;
+	for (size_t i = 0; i < FLOW_COUNT(types); i++) {
+		char text[256];
+		snprintf(text, sizeof(text),
+				 "{\"type\":\"record\",\"name\":\"n.R\",\"fields\":[{\"name\":\"a\",\"type\":[\"null\",\"n.R\"]},"
+				 "{\"name\":\"d\",\"type\":%s}]}",
+				 types[i]);
+		const flow_schema *schema = parse(text);
+		if (plain == NULL)
+			plain = schema_retain(schema);
+		assert_true(schema_equal(plain, schema));
+		assert_prints_to_itself(schema);
+		schema_release(schema);
+	}
+	schema_release(plain);
+}
+
+static void
 what_is_refused_says_where(void **state)
 {
 	(void)state;
@@ -319,6 +343,7 @@ main(void)
 		cmocka_unit_test(defaults_are_cells_of_their_type),
 		cmocka_unit_test(a_recursive_schema_lives_and_dies),
 		cmocka_unit_test(names_are_found_in_their_namespace),
+		cmocka_unit_test(a_logical_type_that_says_nothing_changes_nothing),
 		cmocka_unit_test(what_is_refused_says_where),
 		cmocka_unit_test(types_nested_too_deeply_are_refused),
 		cmocka_unit_test(references_that_fan_out_cost_no_more_than_their_text),
