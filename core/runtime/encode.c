@@ -262,8 +262,8 @@ encode_column(sink_self *self, const flow_batch *batch, const plan_serde *serde,
 		else
 			self->cells[at] = flow_bytes(buffer.data + start, (uint32_t)(self->ends[k] - start));
 		start = self->ends[k++];
-		counter_add(&self->n->bytes_out, self->cells[at].size);
 	}
+	counter_add(&self->n->bytes_out, start);
 	return FLOW_OK;
 }
 

@@ -262,6 +262,24 @@ sink_open(node *n)
 	return status;
 }
 
+static uint64_t
+size_of(const flow_value *cell)
+{
+	return cell->type == FLOW_BYTES || cell->type == FLOW_STRING ? cell->size : 0;
+}
+
+/* Of keys and values that are written as they are. */
+static uint64_t
+bytes_of(const flow_batch *batch)
+{
+	uint64_t bytes = 0;
+	for (FLOW_ROWS(batch, i)) {
+		uint32_t row = flow_row(batch, i);
+		bytes += size_of(&batch->value[row]) + (batch->key == NULL ? 0 : size_of(&batch->key[row]));
+	}
+	return bytes;
+}
+
 static flow_status
 write_records(sink_self *self, const flow_batch *batch)
 {
@@ -271,6 +289,8 @@ write_records(sink_self *self, const flow_batch *batch)
 	flow_status status = FLOW_OK;
 	if (self->value != NULL)
 		status = encode_batch(self, batch, &raw);
+	else
+		counter_add(&n->bytes_out, bytes_of(batch));
 	if (status == FLOW_OK)
 		status = write_batch(self, self->value != NULL ? raw : batch);
 	batch_release(raw);

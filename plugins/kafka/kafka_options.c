@@ -87,7 +87,8 @@ OPTION(
 	.example = "{ linger = { ms = 50; }; }",
 	.doc =
 		"Properties of librdkafka for all outputs, checked by it. Those that flowd sets itself are refused, with the "
-		"option to use instead. Without a linger.ms, records of an output that writes less than 25 MiB a second wait up "
+		"option to use instead. Without a linger.ms, records of an output that writes less than 25 MiB a second wait "
+		"up "
 		"to 5 ms for others, those of a busier one up to 50 ms.");
 static const char *const compressions[] = { "none", "gzip", "snappy", "lz4", "zstd", NULL };
 OPTION(compression, .type = FLOW_OPTION_ENUM, .name = "compression", .choices = compressions, .default_text = "lz4",
@@ -101,8 +102,9 @@ OPTION(fetch_threshold_bytes, .type = FLOW_OPTION_SIZE, .name = "fetch_threshold
 	   .doc = "Most bytes of records that wait in this process, over all inputs of the system.");
 OPTION(send_threshold_bytes, .type = FLOW_OPTION_SIZE, .name = "send_threshold_bytes", .default_text = "4MiB",
 	   .minimum = "1MiB", .maximum = "2047GiB",
-	   .doc = "Most bytes of records of an output that wait to be sent; then the job waits. More is of use where brokers "
-			  "are far away: this much can be written in the time of an answer.");
+	   .doc =
+		   "Most bytes of records of an output that wait to be sent; then the job waits. More is of use where brokers "
+		   "are far away: this much can be written in the time of an answer.");
 OPTION(transaction_timeout, .type = FLOW_OPTION_DURATION, .name = "transaction_timeout", .default_text = "1m",
 	   .minimum = "1s", .maximum = "1d",
 	   .doc = "Patience of brokers with a transaction: one that is open for longer is lost, and the job goes back to "

@@ -1,6 +1,6 @@
 /*
  * aggregate, planning: count, sum, avg, min, max of the records of a key, in tumbling windows of event time or over all that there
- * is. The result has the key's fields, the window's start (and end), then the aggregates.
+ * is: then once at the end, or every so often for the keys that changed. The result has the key's fields, the window's start (and end), then the aggregates.
  */
 #include "std.h"
 
@@ -67,7 +67,8 @@ static flow_status
 lay_out_slot(struct aggregate_binding *binding, flow_error *error)
 {
 	const flow_host *host = binding->services.host;
-	uint64_t size = 0, text_size = 1;
+	const char *changed = binding->every == 0 ? "" : ",changed:u64";
+	uint64_t size = 0, text_size = strlen(changed) + 1;
 	const char *part;
 	for (uint32_t i = 0; i < binding->aggregate_count; i++) {
 		struct aggregate *aggregate = &binding->aggregates[i];
@@ -85,6 +86,9 @@ lay_out_slot(struct aggregate_binding *binding, flow_error *error)
 		used += (uint64_t)snprintf(binding->layout + used, text_size - used, "%s%s:%s", i == 0 ? "" : ",",
 								   binding->aggregates[i].name, part);
 	}
+	memcpy(binding->layout + used, changed, strlen(changed) + 1);
+	binding->changed_offset = size;
+	size += binding->every == 0 ? 0 : sizeof(uint64_t);
 	binding->state = (flow_state_declaration){
 		.struct_size = FLOW_SIZEOF(flow_state_declaration),
 		.kind = FLOW_STATE_SLOT,
@@ -173,8 +177,11 @@ settle_window(struct aggregate_binding *binding, const flow_options *options, fl
 {
 	const flow_host *host = binding->services.host;
 	binding->window = flow_option_int(options, "window.tumbling", 0);
-	if (binding->window == 0)
+	binding->every = flow_option_int(options, "emit_every", 0);
+	if (binding->window == 0) {
+		plan->uses_timers = binding->every != 0;
 		return FLOW_OK;
+	}
 	binding->time = binding->services.schemas->parse_type(flow_slice_of("timestamp"), error);
 	flow_slice time = flow_option_text(options, "window.time");
 	if (time.size != 0) {
@@ -201,11 +208,16 @@ check_input(const struct aggregate_binding *binding, const flow_options *options
 			host, error, FLOW_E_CONFIG,
 			"%.*s: aggregate needs a keyed or a global stream: put key_by = \"...\" (or global = true) in front",
 			(int)options->place.size, options->place.data);
-	if (binding->window == 0 && !input->bounded)
+	if (binding->window != 0 && binding->every != 0) {
+		host->errors->option(error, "emit_every");
+		return flow_fail(host, error, FLOW_E_CONFIG,
+						 "windows give their result when they are complete; leave out either this or the window");
+	}
+	if (binding->window == 0 && binding->every == 0 && !input->bounded)
 		return flow_fail(
 			host, error, FLOW_E_CONFIG,
 			"%.*s: aggregate without a window gives its result at the end of the input, but this input does not "
-			"end; add window: { tumbling = \"...\"; }",
+			"end; add emit_every = \"...\" or window: { tumbling = \"...\"; }",
 			(int)options->place.size, options->place.data);
 	return FLOW_OK;
 }
@@ -318,7 +330,8 @@ static const flow_option window_option = {
 	.struct_size = FLOW_SIZEOF(flow_option),
 	.type = FLOW_OPTION_GROUP,
 	.name = "window",
-	.doc = "Windows of event time. Without it the result comes at the end of the input.",
+	.doc =
+		"Windows of event time. Without it the result is that of all records (emit_every, or at the end of the input).",
 	.members = window_members,
 	.example = "{ tumbling = \"1h\"; time = \"time_hour\"; }",
 };
@@ -332,7 +345,16 @@ static const flow_option aggregate_option = {
 		   "expression x. Sums are exact; avg is the exact sum by the count, rounded once.",
 	.example = "{ flights = \"count(*)\"; mean_dep_delay = \"avg(dep_delay)\"; }",
 };
-static const flow_option *const option_list[] = { &aggregate_option, &window_option, NULL };
+static const flow_option emit_every = {
+	.struct_size = FLOW_SIZEOF(flow_option),
+	.type = FLOW_OPTION_DURATION,
+	.name = "emit_every",
+	.doc = "Without a window: the result so far of each key that has changed, so often (at full multiples since "
+		   "1970-01-01T00:00:00Z, by the clock) and at the end. Absent: at the end alone.",
+	.minimum = "1ms",
+	.example = "\"1s\"",
+};
+static const flow_option *const option_list[] = { &aggregate_option, &window_option, &emit_every, NULL };
 static const flow_option_set option_set = {
 	.struct_size = FLOW_SIZEOF(flow_option_set),
 	.scope = "",

@@ -1,6 +1,7 @@
 /*
  * aggregate, running. A slot per (key, window start) holds the accumulators. The window [start, start + size) is complete when event
- * time reaches start + size - 1: then its timer fires, the result goes out and the slot is removed.
+ * time reaches start + size - 1: then its timer fires, the result goes out and the slot is removed. Without a window there is one slot a
+ * key, which stays: its result goes out at the end, or (emit_every) when the timer fires that its first change since has set.
  */
 #include "std.h"
 
@@ -99,6 +100,37 @@ choose_rows(flow_function *function, const flow_batch *batch, struct work *work,
 		work->spaces[work->count++] = 0;
 	}
 	return FLOW_OK;
+}
+
+/* Changes go out at the next full interval; a slot that waits for it already needs no other timer. */
+static uint32_t
+mark_changed(const struct aggregate_binding *binding, const struct work *work, uint32_t *rows)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < work->count; i++) {
+		uint64_t *changed = (uint64_t *)(void *)((char *)work->slots[i] + binding->changed_offset);
+		if (*changed == 0)
+			rows[count++] = work->rows[i];
+		*changed = 1;
+	}
+	return count;
+}
+
+static flow_status
+register_changes(flow_function *function, const flow_batch *batch, const uint32_t *rows, uint32_t count,
+				 flow_builder *scratch, flow_error *error)
+{
+	const struct aggregate_binding *binding = function->binding;
+	if (count == 0)
+		return FLOW_OK;
+	int64_t *times = flow_builder_alloc(scratch, count * sizeof(*times));
+	if (times == NULL)
+		return bound_no_memory(binding->services.host, error);
+	int64_t due = window_start(binding->services.host->now(), binding->every) + binding->every;
+	for (uint32_t i = 0; i < count; i++)
+		times[i] = due;
+	return function->context->ops->register_timers(function->context, FLOW_TIMER_PROCESSING, batch, rows, count, times,
+												   error);
 }
 
 static flow_status
@@ -323,6 +355,7 @@ aggregate_process(flow_function *function, uint32_t input, const flow_batch *bat
 	flow_builder *scratch = scratch_of(function);
 	struct work work;
 	struct refused refused = { .saved = NULL };
+	uint32_t *changed = NULL, changes = 0;
 	flow_value **arguments = flow_builder_alloc(scratch, ((uint64_t)binding->aggregate_count + 1) * sizeof(*arguments));
 	if (arguments == NULL || !make_work(scratch, batch->selected_count, &work))
 		return bound_no_memory(binding->services.host, error);
@@ -336,10 +369,18 @@ aggregate_process(flow_function *function, uint32_t input, const flow_batch *bat
 									  binding->window == 0 ? NULL : work.spaces, 1, work.slots, work.created, error);
 	if (status == FLOW_OK)
 		status = accumulate(function, batch, &work, scratch, arguments, &refused, error);
+	if (status == FLOW_OK && binding->every != 0) {
+		changed = flow_builder_alloc(scratch, work.count * sizeof(*changed) + 1);
+		if (changed == NULL)
+			return bound_no_memory(binding->services.host, error);
+		changes = mark_changed(binding, &work, changed);
+	}
 	if (status == FLOW_OK && refused.work.count != 0)
 		status = drop_unused_slots(function, batch, &work, &refused, error);
 	if (status == FLOW_OK && binding->window != 0)
 		status = register_windows(function, batch, &work, scratch, error);
+	if (status == FLOW_OK)
+		status = register_changes(function, batch, changed, changes, scratch, error);
 	return status == FLOW_OK ? reject_refused(function, batch, &refused, error) : status;
 }
 
@@ -398,13 +439,33 @@ emit(flow_function *function, const flow_batch *keys, const struct work *work, f
 	return FLOW_OK;
 }
 
+/* The results so far of keys that have changed. */
+static flow_status
+emit_changes(flow_function *function, const flow_batch *due, struct work *work, flow_error *error)
+{
+	flow_context *context = function->context;
+	for (FLOW_ROWS(due, i)) {
+		work->spaces[work->count] = 0;
+		work->rows[work->count++] = flow_row(due, i);
+	}
+	flow_status status =
+		context->ops->slots(context, 0, due, work->rows, work->count, NULL, 0, work->slots, NULL, error);
+	if (status != FLOW_OK)
+		return status;
+	for (uint32_t i = 0; i < work->count; i++)
+		if (work->slots[i] != NULL)
+			memset((char *)work->slots[i] + function->binding->changed_offset, 0, sizeof(uint64_t));
+	return emit(function, due, work, error);
+}
+
 flow_status
 aggregate_timers(flow_function *function, uint32_t kind, const flow_batch *due, flow_error *error)
 {
-	(void)kind;
 	struct work work;
 	if (!make_work(scratch_of(function), due->selected_count, &work))
 		return bound_no_memory(function->binding->services.host, error);
+	if (kind == FLOW_TIMER_PROCESSING)
+		return emit_changes(function, due, &work, error);
 	for (FLOW_ROWS(due, i)) {
 		uint32_t row = flow_row(due, i);
 		work.rows[work.count] = row;
@@ -440,7 +501,7 @@ flow_status
 aggregate_end_input(flow_function *function, uint32_t input, flow_error *error)
 {
 	(void)input;
-	if (function->binding->window != 0)
+	if (function->binding->window != 0 || function->binding->every != 0)
 		return FLOW_OK; /* the timers have fired */
 	return function->context->ops->apply_to_all_partitions(function->context, emit_keys, function, error);
 }

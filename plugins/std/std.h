@@ -68,6 +68,8 @@ struct aggregate_binding {
 	uint32_t aggregate_count;
 	int may_refuse;           /* a row can be too much for one of them: decimals and floats */
 	int64_t window;           /* size in microseconds; 0: no window */
+	int64_t every;            /* microseconds between results of a key without a window; 0: at the end */
+	uint64_t changed_offset;  /* with `every`, in the slot: 1 while a change waits for its timer */
 	int has_start, has_end;   /* fields of the output */
 	uint32_t key_field_count; /* fields of the output that come from the key */
 	int key_is_record;

@@ -13,7 +13,7 @@ COUNT = """application: {
   systems: { k: { type = "kafka"; bootstrap_servers = "%(servers)s"; compression = "none"; }; };
   inputs:  { in: { system = "k"; physical_name = "%(from)s"; serde = "string"; bounded = true; transformer: { type = "envelope"; add = ["partition"]; }; }; };
   outputs: { out: { system = "k"; physical_name = "%(to)s"; serde: { key = "string"; value = "json"; }; %(output)s }; };
-  flow: ( { from = "in"; key_by = "value"; }, { name = "counts"; aggregate: { n = "count(*)"; }; to = "out"; } );
+  flow: ( { from = "in"; key_by = "value"; }, { name = "counts"; aggregate: { n = "count(*)"; }; emit_every = "%(interval)ds"; to = "out"; } );
 };
 """
 SOURCE = pathlib.Path(__file__).resolve().parent / "streams"

@@ -305,7 +305,7 @@ push_outputs(fixture_function *g)
 
 /* Keys of the due timers, and their times, as one batch. */
 static flow_batch *
-due_batch(fixture_function *g, uint32_t kind)
+due_batch(fixture_function *g, uint32_t kind, int64_t now)
 {
 	flow_builder *builder = builder_create(g->fixture->pool, 0, 0);
 	flow_builder *memory = builder_create(g->fixture->pool, 0, 0);
@@ -313,7 +313,7 @@ due_batch(fixture_function *g, uint32_t kind)
 	assert_int_equal(builder->ops->add_columns(builder, FLOW_COLUMN_KEY | FLOW_COLUMN_TIMESTAMP), FLOW_OK);
 	for (struct timer **at = &g->timers; *at != NULL && !flow_builder_full(builder);) {
 		struct timer *t = *at;
-		if (t->kind != kind || t->time > g->event_time) {
+		if (t->kind != kind || t->time > now) {
 			at = &t->next;
 			continue;
 		}
@@ -335,16 +335,15 @@ due_batch(fixture_function *g, uint32_t kind)
 	return batch;
 }
 
-void
-fixture_function_event_time(fixture_function *g, int64_t time)
+static void
+fire(fixture_function *g, uint32_t kind, int64_t now)
 {
-	g->event_time = time;
 	for (;;) {
-		flow_batch *due = due_batch(g, FLOW_TIMER_EVENT);
+		flow_batch *due = due_batch(g, kind, now);
 		uint32_t count = due->row_count;
 		if (count > 0) {
 			assert_true(FLOW_CAN(g->ops, timers));
-			if (g->ops->timers(g->function, FLOW_TIMER_EVENT, due, &g->fixture->error) != FLOW_OK)
+			if (g->ops->timers(g->function, kind, due, &g->fixture->error) != FLOW_OK)
 				fail_msg("%s", error_message(&g->fixture->error));
 			push_outputs(g);
 		}
@@ -352,6 +351,19 @@ fixture_function_event_time(fixture_function *g, int64_t time)
 		if (count == 0)
 			return;
 	}
+}
+
+void
+fixture_function_event_time(fixture_function *g, int64_t time)
+{
+	g->event_time = time;
+	fire(g, FLOW_TIMER_EVENT, time);
+}
+
+void
+fixture_function_clock(fixture_function *g, int64_t time)
+{
+	fire(g, FLOW_TIMER_PROCESSING, time);
 }
 
 /* --- the rest of the context --- */
@@ -766,6 +778,7 @@ void
 fixture_function_end(fixture_function *g, uint32_t input)
 {
 	fixture_function_event_time(g, FLOW_EVENT_TIME_END);
+	fixture_function_clock(g, INT64_MAX - 1);
 	if (FLOW_CAN(g->ops, end_input) && g->ops->end_input(g->function, input, &g->fixture->error) != FLOW_OK)
 		fail_msg("%s", error_message(&g->fixture->error));
 	push_outputs(g);

@@ -42,6 +42,8 @@ void fixture_function_process(fixture_function *g, uint32_t input, const flow_ba
 flow_status fixture_try_function_process(fixture_function *g, uint32_t input, const flow_batch *batch);
 /* Event time becomes `time` (microseconds; FLOW_EVENT_TIME_END: the end): due event timers fire, ascending. */
 void fixture_function_event_time(fixture_function *g, int64_t time);
+/* Timers of the clock that are due at this time fire. */
+void fixture_function_clock(fixture_function *g, int64_t time);
 /* Event time to the end, then end_input. */
 void fixture_function_end(fixture_function *g, uint32_t input);
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/schema.h"
 #include "support/function_fixture.h"
 
@@ -235,6 +236,65 @@ assert_refused(fixture *f, const char *const *options, const fixture_input *inpu
 		fail_msg("%s", error_message(&f->error));
 }
 
+#define NOON INT64_C(4102488000000000) /* of 2100-01-01: behind every timer that is set now */
+
+static void
+keys_that_changed_give_their_result_so_far_each_interval(void **state)
+{
+	fixture *f = *state;
+	fixture_input endless = { .schema = fixture_schema(f, TYPE), .key = "k" };
+	fixture_function *g =
+		fixture_function_open(f, "aggregate", OPTIONS("aggregate.n=count(*)", "emit_every=1h"), &endless);
+	assert_true(fixture_function_plan(g)->uses_timers);
+	feed(f, g, TYPE, "{\"k\":\"a\",\"t\":null}\n{\"k\":\"b\",\"t\":null}\n{\"k\":\"a\",\"t\":null}\n");
+	feed(f, g, TYPE, "{\"k\":\"a\",\"t\":null}\n");
+	assert_int_equal(fixture_function_timers(g), 2);
+	assert_string_equal(fixture_function_text(g, 0), "");
+	fixture_function_clock(g, NOON);
+	assert_string_equal(
+		sorted(f, fixture_function_text_all(g, 0)),
+		"{\"key\":\"a\",\"value\":{\"k\":\"a\",\"n\":3}}\n{\"key\":\"b\",\"value\":{\"k\":\"b\",\"n\":1}}\n");
+	fixture_function_clock(g, NOON);
+	assert_string_equal(fixture_function_text(g, 0), "");
+	feed(f, g, TYPE, "{\"k\":\"b\",\"t\":null}\n");
+	fixture_function_clock(g, NOON);
+	assert_string_equal(fixture_function_text(g, 0), "{\"k\":\"b\",\"n\":2}\n");
+	feed(f, g, TYPE, "{\"k\":\"a\",\"t\":null}\n");
+	fixture_function_end(g, 0);
+	assert_string_equal(fixture_function_text(g, 0), "{\"k\":\"a\",\"n\":4}\n");
+	assert_int_equal(fixture_function_slots(g), 2);
+}
+
+static void
+results_come_at_full_intervals_of_the_clock(void **state)
+{
+	fixture *f = *state;
+	fixture_input endless = { .schema = fixture_schema(f, TYPE), .key = "k" };
+	fixture_function *g =
+		fixture_function_open(f, "aggregate", OPTIONS("aggregate.n=count(*)", "emit_every=1h"), &endless);
+	int64_t before = clock_now();
+	feed(f, g, TYPE, "{\"k\":\"a\",\"t\":null}\n");
+	int64_t due = before - before % HOUR + HOUR;
+	fixture_function_clock(g, due - 1);
+	assert_string_equal(fixture_function_text(g, 0), "");
+	fixture_function_clock(g, due + HOUR); /* the hour may have ended meanwhile */
+	assert_string_equal(fixture_function_text(g, 0), "{\"k\":\"a\",\"n\":1}\n");
+}
+
+static void
+a_refused_row_is_no_change(void **state)
+{
+	fixture *f = *state;
+	fixture_input endless = { .schema = fixture_schema(f, "record(k:string,x:float64,t:timestamp)"), .key = "k" };
+	fixture_function *g =
+		fixture_function_open(f, "aggregate", OPTIONS("aggregate.s=sum(x)", "emit_every=1h"), &endless);
+	feed(f, g, "record(k:string,x:float64,t:timestamp)", "{\"k\":\"a\",\"x\":1e308,\"t\":null}\n");
+	fixture_function_clock(g, NOON);
+	assert_string_equal(fixture_function_text(g, 0), "{\"k\":\"a\",\"s\":1e308}\n");
+	feed(f, g, "record(k:string,x:float64,t:timestamp)", "{\"k\":\"a\",\"x\":1e308,\"t\":null}\n");
+	assert_int_equal(fixture_function_timers(g), 0);
+}
+
 static void
 what_cannot_be_aggregated_is_refused_when_planning(void **state)
 {
@@ -246,6 +306,8 @@ what_cannot_be_aggregated_is_refused_when_planning(void **state)
 				   "aggregate needs a keyed or a global stream: put key_by");
 	assert_refused(f, OPTIONS("aggregate.n=count(*)"), &endless,
 				   "aggregate without a window gives its result at the end");
+	assert_refused(f, OPTIONS("aggregate.n=count(*)", "window.tumbling=1h", "emit_every=1s"), &keyed,
+				   "windows give their result when they are complete");
 	assert_refused(f, OPTIONS("aggregate.n=median(x)"), &keyed, "there are count(*), count(x), sum(x)");
 	assert_refused(f, OPTIONS("aggregate.n=sum(k)"), &keyed, "k");
 	assert_refused(f, OPTIONS("aggregate.n=sum(y)"), &keyed, "y");
@@ -266,6 +328,9 @@ main(void)
 		cmocka_unit_test_setup_teardown(row_whose_argument_fails_is_in_no_aggregate, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(row_that_an_aggregate_refuses_is_in_none, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(refused_rows_far_down_a_batch_are_the_right_ones, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(keys_that_changed_give_their_result_so_far_each_interval, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(results_come_at_full_intervals_of_the_clock, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_refused_row_is_no_change, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_cannot_be_aggregated_is_refused_when_planning, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
