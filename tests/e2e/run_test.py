@@ -45,15 +45,6 @@ class Run(e2e.Test):
     def test_the_summary_counts_the_bytes_that_were_written(self):
         summary = self.flowd("run", "job.conf", "--json", expect=0).json()
         self.assertEqual(summary["bytes_out"], len(self.flowd.read("out.jsonl")))
-        self.write("raw.conf", """application: { name = "raw";
-          systems: { files: { type = "file"; }; nothing: { type = "null"; }; };
-          inputs: { in: { system = "files"; path = "in.jsonl"; serde = "lines"; }; };
-          outputs: { out: { system = "nothing"; }; };
-          flow: ( { from = "in"; to = "out"; } );
-        };
-        """)
-        summary = self.flowd("run", "raw.conf", "--json", expect=0).json()
-        self.assertEqual(summary["bytes_out"], len(self.flowd.read("in.jsonl")) - 2000)  # without the ends of lines
 
     def test_a_dry_sink_writes_nothing_and_leaves_no_state(self):
         before = self.names()
