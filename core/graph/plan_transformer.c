@@ -89,8 +89,9 @@ function_open(void *binding, flow_context *context, flow_function **function, fl
 	if (made == NULL)
 		return error_set(error, FLOW_E_MEMORY, "out of memory");
 	made->ops = bound->ops;
-	flow_status status = bound->ops->init(bound->binding, context, &made->transformer, error);
-	if (status < 0) {
+	flow_status status =
+		error_settle(error, bound->ops->init(bound->binding, context, &made->transformer, error), "init");
+	if (status != FLOW_OK) {
 		memory_release(made);
 		return status;
 	}
