@@ -69,10 +69,8 @@ print_number(const setting *s, FILE *to)
 {
 	if (s->text != NULL)
 		fputs(s->text, to);
-	else if (s->kind == SETTING_INT)
-		fprintf(to, "%lld%s", (long long)s->integer, s->integer < INT32_MIN || s->integer > INT32_MAX ? "L" : "");
 	else
-		fprintf(to, "%.17g", s->number);
+		fprintf(to, "%lld%s", (long long)s->integer, s->integer < INT32_MIN || s->integer > INT32_MAX ? "L" : "");
 }
 
 static void

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "flow_sdk/number.h"
 #include "options/utf8.h"
 
 typedef struct reader {
@@ -76,13 +77,25 @@ convert_integer(reader *r, setting *s)
 	report_formatted(r, s, "the integer %s does not fit in 32 bits; if it is meant, write %sL", s->text);
 }
 
+/* With digits on both sides of the point, where libconfig takes ".5" and "5." too. */
+static const char *
+with_digits(reader *r, const char *text)
+{
+	const char *point = strchr(text, '.');
+	if (point == NULL)
+		return text;
+	int before = point != text && point[-1] >= '0' && point[-1] <= '9', behind = point[1] >= '0' && point[1] <= '9';
+	return check(r, arena_format(r->arena, "%.*s%s.%s%s", (int)(point - text), text, before ? "" : "0",
+								 behind ? "" : "0", point + 1));
+}
+
+/* Not by strtod, whose point is that of the process's locale. */
 static void
 convert_float(reader *r, setting *s)
 {
+	const char *text = with_digits(r, s->text);
 	s->kind = SETTING_FLOAT;
-	errno = 0;
-	s->number = strtod(s->text, NULL);
-	if (errno != ERANGE || (s->number != 0.0 && s->number >= -1e308 && s->number <= 1e308))
+	if (text == NULL || flow_parse_float64(flow_slice_of(text), 0, &s->number) == FLOW_OK)
 		return;
 	s->bad = 1;
 	report_formatted(r, s, "the number %s does not fit in a double", s->text);

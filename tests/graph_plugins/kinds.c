@@ -138,8 +138,10 @@ OPTION(count_option, .type = FLOW_OPTION_INT, .name = "state_count", .doc = "So 
 OPTION(reads_option, .type = FLOW_OPTION_STRING, .name = "reads", .doc = "A table that it says to read.");
 OPTION(writes_option, .type = FLOW_OPTION_STRING, .name = "writes", .doc = "A table that it says to write.");
 OPTION(asks_option, .type = FLOW_OPTION_STRING, .name = "asks", .doc = "A table whose schema it asks for.");
+OPTION(share_option, .type = FLOW_OPTION_FLOAT, .name = "share", .doc = "Fixture.");
 SET(shape_set, "", &state_option, &broadcast_option, &keeps_option, &one_key_option, &other_key_option, &kind_option,
-	&timers_option, &shape_option, &outputs_option, &count_option, &reads_option, &writes_option, &asks_option);
+	&timers_option, &shape_option, &outputs_option, &count_option, &reads_option, &writes_option, &asks_option,
+	&share_option);
 static const flow_option_set *const shape_sets[] = { &shape_set, NULL };
 
 #define MANY_STATES 300

@@ -198,46 +198,72 @@ given_no_dead_letters_when_printed_then_there_are_no_edges_to_them(void **state)
 	json_decref(root);
 }
 
-static const char *
-printed_once(const char *file)
+/* A number that would be another one with a comma for its point. */
+#define NUMBERS                                                                                                        \
+	"application: { name = \"n\"; systems: { local: { type = \"messaging\"; serde: { type = \"json\"; types: { x = "   \
+	"\"float64\"; }; }; }; };\n"                                                                                       \
+	"inputs: { a: { system = \"local\"; }; }; outputs: { o: { system = \"local\"; }; };\n"                            \
+	"flow: ( { name = \"f\"; from = \"a\"; where = \"x > 1234.5\"; }, { name = \"k\"; keep: { share = 1234.5; }; to = " \
+	"\"o\"; } ); };\n"
+
+/* The plan in all its forms; only its id where `file` is not the one that its places tell. */
+static char *
+printed_once(const char *file, const char *conf)
 {
 	void *state = NULL;
 	plan_text_setup(&state);
 	plan_text *t = state;
-	config_text_write(file, CONF, strlen(CONF));
+	config_text_write(file, conf, strlen(conf));
 	assert_true(config_load(t->text.config, file));
 	t->graph = graph_from_config(t->text.config, t->registry);
 	t->plan = plan_create(t->text.config, t->registry, t->graph, 0);
 	assert_non_null(t->plan);
-	const char *text = strdup(strcmp(file, "flowd.conf") == 0 ? plan_text_printed(t, plan_print_json) : t->plan->id);
+	static void (*const forms[])(const plan *p, FILE *to) = { plan_print_text, plan_print_json, plan_print_dot,
+															  plan_print_mermaid };
+	const char *text = t->plan->id;
+	for (size_t i = 0; i < FLOW_COUNT(forms) && strcmp(file, "flowd.conf") == 0; i++)
+		text = arena_format(t->text.arena, "%s\n%s", text, plan_text_printed(t, forms[i]));
+	char *copy = strdup(text);
 	plan_text_teardown(&state);
-	return text;
+	return copy;
+}
+
+static void
+use_locale_with_a_comma(void)
+{
+	setenv("LOCPATH", BUILD_FOLDER "/tests/locale", 1);
+	if (setlocale(LC_ALL, "de_DE.UTF-8") == NULL || strcmp(localeconv()->decimal_point, ",") != 0)
+		fail_msg("no locale in " BUILD_FOLDER "/tests/locale: scripts/setup --tests installs what it is made from");
 }
 
 static void
 given_one_configuration_when_planned_a_hundred_times_in_any_locale_then_the_bytes_are_equal(void **state)
 {
 	(void)state;
-	const char *first = printed_once("flowd.conf");
-	setlocale(LC_ALL, "C.UTF-8");
-	for (int i = 0; i < 100; i++) {
-		if (i == 50)
+	char *first = printed_once("flowd.conf", CONF), *numbers = printed_once("flowd.conf", NUMBERS);
+	assert_non_null(strstr(numbers, "share = 1234.5  #"));
+	assert_non_null(strstr(numbers, "\"share\": 1234.5"));
+	use_locale_with_a_comma();
+	for (int i = 0; i < 200; i++) {
+		if (i == 100)
 			setenv("TZ", "Asia/Tokyo", 1);
-		const char *again = printed_once("flowd.conf");
-		assert_string_equal(first, again);
-		free((void *)again);
+		char *again = printed_once("flowd.conf", i % 2 == 0 ? CONF : NUMBERS);
+		assert_string_equal(i % 2 == 0 ? first : numbers, again);
+		free(again);
 	}
-	free((void *)first);
+	setlocale(LC_ALL, "C");
+	free(first);
+	free(numbers);
 }
 
 static void
 given_one_configuration_in_another_folder_when_planned_then_the_id_is_equal(void **state)
 {
 	(void)state;
-	const char *here = printed_once("other.conf"), *there = printed_once("parts/other.conf");
+	char *here = printed_once("other.conf", CONF), *there = printed_once("parts/other.conf", CONF);
 	assert_string_equal(here, there);
-	free((void *)here);
-	free((void *)there);
+	free(here);
+	free(there);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, plan_text_setup, plan_text_teardown)
