@@ -1,4 +1,8 @@
 """Applications in C from the command line: flowd run|check|plan|explain app.so [extra.conf]; expanders and transformers that run."""
+import collections
+import os
+import subprocess
+
 import e2e
 
 APPLICATIONS = e2e.BUILD / "tests/applications"
@@ -16,9 +20,12 @@ class Applications(e2e.Test):
         self.assertEqual((code["id"], code["state_id"]), (file["id"], file["state_id"]))
 
     def test_plans_of_code_are_equal_byte_for_byte_whatever_the_environment(self):
-        environments = [{}, {"LC_ALL": "C"}, {"LC_ALL": "de_DE.UTF-8", "LANG": "de_DE.UTF-8"}, {"TZ": "Asia/Tokyo"}, {"HOME": "/nowhere"}]
-        for form in ("--json", "--dot", "--mermaid"):
-            printed = {self.flowd("plan", form, PAGE_VIEWS, env=environment, expect=0).out for environment in environments}
+        german = {"LC_ALL": "de_DE.UTF-8", "LANG": "de_DE.UTF-8", "LOCPATH": str(e2e.BUILD / "tests/locale")}
+        point = subprocess.run(["locale", "decimal_point"], env={**os.environ, **german}, capture_output=True, text=True).stdout
+        self.assertEqual(point, ",\n", "the locale of the tests is not there: scripts/setup --tests installs what it is made from")
+        environments = [{}, {"LC_ALL": "C"}, german, {"TZ": "Asia/Tokyo"}, {"HOME": "/nowhere"}]
+        for form in ([], ["--json"], ["--dot"], ["--mermaid"]):
+            printed = {self.flowd("plan", *form, PAGE_VIEWS, env=environment, expect=0).out for environment in environments}
             self.assertEqual(len(printed), 1)
 
     def test_a_file_beside_it_adds_and_jobs_and_set_override(self):
@@ -48,24 +55,74 @@ class Applications(e2e.Test):
     def test_what_cannot_be_an_application_is_refused(self):
         two = self.flowd("run", PAGE_VIEWS, APPLICATIONS / "wrong.so", expect=3).err
         self.assertIn("there are two applications", two)
-        self.assertIn("has no application", self.flowd("run", e2e.BUILD / "plugins/json.so", expect=3).err)
+        self.assertIn("json.so: application: plugin json has no application; give --plugin-dir its folder to use what it has",
+                      self.flowd("run", e2e.BUILD / "plugins/json.so", expect=3).err)
         self.assertIn("several.so: application: plugin several has several applications; put each into a plugin of its own",
                       self.flowd("run", APPLICATIONS / "several.so", expect=3).err)
         self.assertIn("nowhere.so", self.flowd("run", "nowhere.so", expect=4).err)
         self.write("empty.so", "")
         self.assertIn("empty.so", self.flowd("run", "empty.so", expect=4).err)
 
-    def test_functions_share_a_context_that_lives_as_long_as_their_task(self):
+    def contexts(self):
+        """What happened to each context in order, and what it had counted in the end."""
+        words, counts = collections.defaultdict(list), {}
+        for line in self.flowd.lines("context.log"):
+            word, number, seen = line.split()
+            words[number].append(word)
+            counts[number] = int(seen)
+        return words, counts
+
+    def assert_each_context_outlives_its_functions(self, contexts):
+        for words in contexts.values():
+            opened = words.count("open")
+            self.assertEqual(words, ["init"] + ["open"] * opened + ["shut"] * opened + ["close"])
+
+    def run_with_contexts(self, application, *options, expect=0):
+        """Files of two, three and four records; what is left of an earlier run is gone."""
+        for i in (2, 3, 4):
+            self.write(f"in-{i}.jsonl", "".join(f'{{"x":{x}}}\n' for x in range(i)))
+        self.write("options.conf", f"application: {{ {application} }};\n")
+        (self.folder / "context.log").unlink(missing_ok=True)
+        return self.flowd("run", "--fresh", APPLICATIONS / "shared_context.so", "options.conf", *options, expect=expect)
+
+    def test_functions_of_a_task_share_a_context_that_outlives_them(self):
         self.write("in.jsonl", "".join(f'{{"x":{x}}}\n' for x in range(3)))
         for options in ([], ["--check-plugins"]):
+            (self.folder / "context.log").unlink(missing_ok=True)
             self.flowd("run", APPLICATIONS / "shared_context.so", *options, expect=0)
             # Both steps count in one context: the first sees 1, 2, 3, the second goes on with 4, 5, 6.
             self.assertEqual([r["seen"] for r in self.records("out.jsonl")], [4, 5, 6])
-            self.assertEqual(self.flowd.lines("context.log").count("init"), self.flowd.lines("context.log").count("close"))
+            words, counts = self.contexts()
+            self.assertEqual(list(words.values()), [["init", "open", "open", "shut", "shut", "close"]])
+            self.assertEqual(list(counts.values()), [6])
+
+    def test_each_task_has_a_context_of_its_own(self):
+        for options in ([], ["--check-plugins"]):
+            three = ["--set", "job.parallelism=3", *options]
+            self.run_with_contexts("keyed = true;", *three)
+            words, counts = self.contexts()
+            plan = self.flowd("plan", "--json", APPLICATIONS / "shared_context.so", "options.conf", "--set", "job.parallelism=3", expect=0).json()
+            self.assertEqual(len(words), sum(stage["tasks"] for stage in plan["stages"]))
+            self.assert_each_context_outlives_its_functions(words)
+            self.assertEqual([w.count("open") for w in words.values()].count(1), 6)
+            # Each task of the first step has read one file; those of the second share what they have sent, by key.
+            counted = collections.Counter(counts.values())
+            self.assertLessEqual({2, 3, 4}, set(counted))
+            self.assertEqual(sum(counts.values()), 2 * (2 + 3 + 4))
+
+    def test_contexts_are_closed_when_a_function_or_another_context_fails(self):
+        three = ["--set", "job.parallelism=3"]
+        failed = self.run_with_contexts("keyed = true; most_seen = 2;", *three, expect=1)
+        self.assertIn("no more than 2", failed.err)
+        self.assert_each_context_outlives_its_functions(self.contexts()[0])
+        failed = self.run_with_contexts("keyed = true; contexts = 2;", *three, expect=1)
+        self.assertIn("the context of the application: it cannot be made", failed.err)
+        self.assertEqual(len(self.contexts()[0]), 2)
+        self.assert_each_context_outlives_its_functions(self.contexts()[0])
 
     def test_an_application_has_options_and_a_context_that_fails_ends_the_run(self):
         self.write("in.jsonl", '{"x":1}\n')
-        self.write("options.conf", 'application: { fails = true; log = "other.log"; };\n')
+        self.write("options.conf", 'application: { contexts = 0; log = "other.log"; };\n')
         failed = self.flowd("run", APPLICATIONS / "shared_context.so", "options.conf", expect=1).err
         self.assertIn("the context of the application: it cannot be made", failed)
         self.assertFalse((self.folder / "other.log").exists())
