@@ -47,7 +47,7 @@ int settings_equal(const setting *a, const setting *b);
 /* "late-flights.conf:12", "--set", ... for messages. */
 const char *setting_place(arena *a, const setting *s);
 
-/* Reads the settings of an application into a graph. NULL: out of memory. */
+/* Reads the settings of an application into a graph. NULL: out of memory, reported. */
 graph *graph_read_application(graph_reader *r, const setting *application);
 /* Puts a system, stream or table into layer 4. */
 void reader_put_thing(graph_reader *r, const char *section, const setting *thing);

@@ -108,8 +108,9 @@ plan_create(config *c, registry *r, graph *g, uint32_t flags)
 {
 	problems *list = config_problems(c);
 	arena *a = arena_create();
-	plan *made = a == NULL || g == NULL ? NULL : arena_allocate_zeroed(a, sizeof(*made));
+	plan *made = a == NULL ? NULL : arena_allocate_zeroed(a, sizeof(*made));
 	if (made == NULL) {
+		problems_add(list, NULL, 0, "", "out of memory while planning");
 		arena_destroy(a);
 		return NULL;
 	}
@@ -136,8 +137,6 @@ plan_create(config *c, registry *r, graph *g, uint32_t flags)
 		plan_whole(&p);
 	if (p.failed)
 		problems_add(list, NULL, 0, "", "out of memory while planning");
-	else if (!complete && list->errors == 0 && !p.unseen)
-		problems_add(list, NULL, 0, "application", "internal error: the plan is not complete, and nothing says why");
 	if (!complete || p.failed || list->errors != 0) {
 		plan_destroy(made);
 		return NULL;

@@ -30,6 +30,7 @@
 	"{ name = \"j\"; from = \"k\"; connect = \"all\"; meet: { state = \"split\"; }; to = \"o\"; } ); };\n"
 
 static const char *planned_text = CONF;
+static int told; /* the reason, in one of the attempts at least */
 
 /* Returns whether there was a plan. */
 static int
@@ -52,6 +53,8 @@ plan_with_failure(uint64_t n, int all)
 	}
 	memory_fail_at(0, 0);
 	int planned = t->plan != NULL;
+	assert_true(planned || t->text.list->errors != 0);
+	told |= strstr(config_text_problems(&t->text), "out of memory while planning\n") != NULL;
 	plan_text_teardown(&state);
 	return planned;
 }
@@ -61,9 +64,11 @@ given_one_allocation_that_fails_when_planned_then_there_is_a_plan_or_a_problem(v
 {
 	(void)state;
 	uint64_t n = 1;
+	told = 0;
 	while (n < 2000 && !plan_with_failure(n, 0))
 		n++;
 	assert_true(n > 5 && n < 2000);
+	assert_true(told);
 }
 
 static void
