@@ -215,8 +215,7 @@ refusal(uint32_t a, uint32_t b)
 				   : NULL;
 	if (a == FLOW_STREAM_GLOBAL || b == FLOW_STREAM_GLOBAL)
 		return "a global stream runs in one task and goes with another global stream only; put global = true in front "
-			   "of "
-			   "both, or partition the global one like the other";
+			   "of both, or partition the global one like the other";
 	if (a == FLOW_STREAM_BROADCAST || b == FLOW_STREAM_BROADCAST)
 		return NULL;
 	return "of a keyed and a non-keyed stream records of one key do not meet; put key_by in front of both";

@@ -465,6 +465,25 @@ given_steps_in_code_that_go_round_when_read_then_the_ring_is_reported(void **sta
 						"an input\n");
 }
 
+static void
+nameless_half(flow_graph *app_graph)
+{
+	flow_system_descriptor local = local_system(app_graph);
+	flow_application_with_name(flow_application(app_graph), "t");
+	flow_step_descriptor forked = flow_step_set_bool(flow_step(flow_input(local, "a"), NULL), "fork.keeps_key", 0);
+	flow_step_descriptor half = flow_step_second_output(forked);
+	flow_step_descriptor met = flow_step_set_bool(flow_next(half, "met"), "meet.keeps_key", 0);
+	flow_send_to(flow_step_connect_step(met, half), flow_output(local, "o"));
+}
+
+static void
+given_the_second_output_of_a_step_without_name_when_it_is_wrong_then_it_is_named_by_the_steps_place(void **state)
+{
+	assert_string_equal(without_lines(*state, problems_of(*state, nameless_half, "")),
+						"HERE: application.flow[1]: the step at HERE, second output is connected with itself; read the input twice "
+						"under two ids\n");
+}
+
 /* --- the shared context --------------------------------------------------------------------------------------------------- */
 
 static flow_status
@@ -504,7 +523,8 @@ given_a_plugin_without_application_or_no_plugin_when_asked_for_its_application_t
 	assert_null(graph_from_plugin(t->text.config, t->registry, BUILD_FOLDER "/tests/graph_plugins/planner_fixture.so"));
 	assert_null(graph_from_plugin(t->text.config, t->registry, "nowhere.so"));
 	const char *reported = config_text_problems(&t->text);
-	assert_non_null(strstr(reported, "planner_fixture.so: application: plugin planner_fixture has no application"));
+	assert_non_null(strstr(reported, "planner_fixture.so: application: plugin planner_fixture has no application; give "
+									 "--plugin-dir its folder to use what it has\n"));
 	assert_non_null(strstr(reported, "nowhere.so: application: "));
 }
 
@@ -525,6 +545,7 @@ main(void)
 		TEST(given_an_application_in_a_file_beside_one_in_code_when_described_then_both_are_named),
 		TEST(given_options_of_an_application_when_one_is_misspelled_then_the_nearest_is_named),
 		TEST(given_steps_in_code_that_go_round_when_read_then_the_ring_is_reported),
+		TEST(given_the_second_output_of_a_step_without_name_when_it_is_wrong_then_it_is_named_by_the_steps_place),
 		TEST(given_a_context_when_planned_then_the_plan_carries_it_and_its_id_stays),
 		TEST(given_a_plugin_without_application_or_no_plugin_when_asked_for_its_application_then_it_is_said),
 	};

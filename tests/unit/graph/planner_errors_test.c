@@ -116,6 +116,18 @@ given_a_system_that_describes_nonsense_when_planned_then_the_stream_is_told(void
 }
 
 static void
+given_a_system_of_bytes_that_a_group_shares_when_planned_then_it_is_a_plugin_error(void **state)
+{
+	expect(state,
+		   "application: { name = \"t\"; systems: { files: { type = \"file\"; }; };\n"
+		   "inputs: { a: { system = \"files\"; group = true; serde: { type = \"csv\"; types: { x = \"int64\"; }; }; }; };\n"
+		   "outputs: { o: { system = \"files\"; serde = \"csv\"; }; };\n"
+		   "flow: ( { from = \"a\"; to = \"o\"; } ); };\n",
+		   "flowd.conf:2: application.inputs.a: plugin error: system 'file' shares pieces of a byte stream by a group; it "
+		   "can share records only\n");
+}
+
+static void
 given_a_transformer_that_does_not_say_its_results_when_planned_then_its_input_is_told(void **state)
 {
 	expect(state,
@@ -244,6 +256,7 @@ main(void)
 			given_a_function_that_asks_for_a_table_that_nobody_writes_when_planned_then_the_step_and_the_table_are_told),
 		TEST(given_the_service_of_schemas_when_asked_outside_of_planning_then_it_refuses),
 		TEST(given_a_system_that_describes_nonsense_when_planned_then_the_stream_is_told),
+		TEST(given_a_system_of_bytes_that_a_group_shares_when_planned_then_it_is_a_plugin_error),
 		TEST(given_a_transformer_that_does_not_say_its_results_when_planned_then_its_input_is_told),
 		TEST(given_fields_in_data_that_does_not_come_when_planned_then_waiting_ends_and_offline_it_is_a_warning),
 		TEST(given_a_flow_without_steps_when_planned_then_it_is_an_error),

@@ -100,6 +100,16 @@ given_what_a_member_of_a_group_cannot_do_when_it_is_asked_for_then_it_is_refused
 	}
 }
 
+static void
+given_a_group_input_when_it_is_broadcast_then_it_is_refused(void **state)
+{
+	expect(state,
+		   FLOW("", "broadcast = true;", "",
+				"{ from = \"b\"; connect = \"a\"; meet: { one_is_broadcast = true; }; to = \"o\"; }"),
+		   "flowd.conf:4: application.inputs.a.broadcast: input 'a' is shared with other processes by a consumer group, and "
+		   "no task can read all of it\n");
+}
+
 #define THREE "{ from = \"a\"; to = \"o\"; }, { from = \"a\"; to = \"p\"; }, { from = \"a\"; to = \"q\"; }"
 
 static void
@@ -170,6 +180,7 @@ main(void)
 		TEST(given_a_group_input_when_it_fills_a_table_of_this_process_then_it_is_refused),
 		TEST(given_a_table_filled_by_another_input_when_a_group_input_is_joined_with_it_then_it_is_planned),
 		TEST(given_what_a_member_of_a_group_cannot_do_when_it_is_asked_for_then_it_is_refused),
+		TEST(given_a_group_input_when_it_is_broadcast_then_it_is_refused),
 		TEST(given_a_transaction_that_takes_positions_when_planned_then_all_outputs_are_exact),
 		TEST(given_outputs_that_take_no_positions_when_planned_then_they_are_at_least_once),
 		TEST(given_a_transaction_of_another_system_when_planned_then_it_is_at_least_once),

@@ -48,6 +48,62 @@ expect(void **state, const char *steps, const char *reported)
 	again(state);
 }
 
+/* --- partitionings: table 1.2 ---------------------------------------------------------------------------------------------- */
+
+#define PARTITIONINGS 4
+static const struct {
+	const char *word;
+	uint32_t kind, edge;
+} partitionings[PARTITIONINGS] = {
+	{ "global = true;", FLOW_STREAM_GLOBAL, EDGE_GLOBAL },
+	{ "key_by = \"y\";", FLOW_STREAM_KEYED, EDGE_KEY },
+	{ "shuffle = true;", FLOW_STREAM_NON_KEYED, EDGE_SHUFFLE },
+	{ "broadcast = true;", FLOW_STREAM_BROADCAST, EDGE_BROADCAST },
+};
+
+/* The partitioned stream is what `seen` reads; as a broadcast one it can only be its second input. */
+static void
+check_partitioned(void **state, const char *from, size_t word, const char *refused)
+{
+	char steps[256];
+	int broadcast = partitionings[word].kind == FLOW_STREAM_BROADCAST;
+	snprintf(steps, sizeof(steps), "{ name = \"p\"; from = \"%s\"; %s }, { name = \"seen\"; from = \"%s\"; %s to = \"o\"; }", from,
+			 partitionings[word].word, broadcast ? "n2" : "p",
+			 broadcast ? "connect = \"p\"; meet: { one_is_broadcast = true; };" : "pass = true;");
+	plan_text *t = *state;
+	const char *reported = plan_text_problems(t, conf_of(steps));
+	const plan_operator *seen = t->plan == NULL ? NULL : plan_text_operator(t->plan, "seen");
+	uint32_t found = 0;
+	for (uint32_t i = 0; seen != NULL && i < t->plan->edge_count; i++)
+		if (t->plan->edges[i].to == seen->index && t->plan->edges[i].input == (uint32_t)broadcast)
+			found = t->plan->edges[i].partitioning;
+	uint32_t kind = seen == NULL ? 0 : seen->stream_kind[0];
+	int as_table = refused != NULL ? t->plan == NULL && strstr(reported, refused) != NULL
+								   : found == partitionings[word].edge && (broadcast || kind == partitionings[word].kind);
+	if (!as_table)
+		fail_msg("%s, %s: edge %u, kind %u: %s", from, partitionings[word].word, found, kind, reported);
+	again(state);
+}
+
+static void
+given_each_stream_kind_by_each_partitioning_when_planned_then_the_result_is_that_of_the_table(void **state)
+{
+	static const char of_broadcast[] = "step 'b' (flowd.conf:11) is broadcast, and a broadcast stream cannot be partitioned again; "
+									   "partition what is in front of it\n";
+	static const struct {
+		const char *from;
+		const char *refused[PARTITIONINGS];
+	} rows[] = {
+		{ "g", { "step 'g' (flowd.conf:5) is global already; take this away\n" } },
+		{ "k", { NULL } },
+		{ "n", { NULL } },
+		{ "b", { of_broadcast, of_broadcast, of_broadcast, of_broadcast } },
+	};
+	for (size_t i = 0; i < FLOW_COUNT(rows); i++)
+		for (size_t word = 0; word < PARTITIONINGS; word++)
+			check_partitioned(state, rows[i].from, word, rows[i].refused[word]);
+}
+
 /* --- two inputs: table 1.5 ------------------------------------------------------------------------------------------------- */
 
 struct pair {
@@ -130,6 +186,25 @@ given_keyed_streams_of_different_key_types_when_connected_then_both_types_are_to
 }
 
 static void
+given_a_global_stream_and_another_kind_when_connected_then_both_ways_out_are_told(void **state)
+{
+	expect(state, "{ name = \"j\"; from = \"g\"; connect = \"n\"; meet: { }; to = \"o\"; }",
+		   "flowd.conf:13: application.flow[9].connect: step 'g' (flowd.conf:5) is global and step 'n' (flowd.conf:9) is non_keyed: a "
+		   "global stream runs in one task and goes with another global stream only; put global = true in front of both, or "
+		   "partition the global one like the other\n");
+}
+
+static void
+given_a_second_output_when_it_is_connected_with_itself_then_it_is_named_as_that(void **state)
+{
+	expect(state,
+		   "{ name = \"two\"; from = \"k\"; fork: { }; to = \"q\"; },\n"
+		   "{ name = \"j\"; from = \"two.second\"; connect = \"two.second\"; meet: { }; to = \"o\"; }",
+		   "flowd.conf:14: application.flow[10].connect: step 'two', second output (flowd.conf:13) is connected with itself; read "
+		   "the input twice under two ids\n");
+}
+
+static void
 given_a_stream_connected_with_itself_when_planned_then_it_is_refused(void **state)
 {
 	expect(state, "{ name = \"j\"; from = \"n\"; connect = \"n\"; meet: { }; to = \"o\"; }",
@@ -199,6 +274,23 @@ given_a_global_stream_when_processed_then_all_behind_it_is_one_task(void **state
 }
 
 static void
+given_a_step_behind_a_global_stream_when_told_how_many_tasks_to_have_then_it_is_refused_and_a_name_is_taken(void **state)
+{
+	expect(state, "{ name = \"j\"; from = \"g\"; pass = true; parallelism = 2; to = \"o\"; }",
+		   "flowd.conf:13: application.flow[9].parallelism: unknown option\n");
+	static const char step[] = "{ name = \"j\"; from = \"g\"; pass = true; to = \"o\"; } ); };\n";
+	for (int max = 0; max < 2; max++) {
+		char conf[4096], expected[128];
+		snprintf(conf, sizeof(conf), "%s%soperators: { j: { %sparallelism = %d; }; };\n", HEAD, step, max ? "max_" : "", 2 + max);
+		snprintf(expected, sizeof(expected), "flowd.conf:14: operators.j.%sparallelism: unknown option\n", max ? "max_" : "");
+		assert_string_equal(plan_text_problems(*state, conf), expected);
+		again(state);
+	}
+	const plan_operator *o = planned(state, "{ name = \"j\"; from = \"g\"; pass = true; to = \"o\"; }", "j");
+	assert_int_equal(((plan_text *)*state)->plan->stages[o->stage].task_count, 1);
+}
+
+static void
 given_a_second_output_that_is_not_there_when_taken_then_it_is_said(void **state)
 {
 	expect(state, "{ from = \"n.second\"; to = \"o\"; }",
@@ -253,6 +345,14 @@ given_each_redistribution_on_each_kind_of_input_when_planned_then_it_is_legal_as
 			again(state);
 		}
 	}
+}
+
+static void
+given_the_same_state_in_all_tasks_without_a_broadcast_input_when_planned_then_the_way_out_is_told(void **state)
+{
+	expect(state, "{ name = \"j\"; from = \"k\"; keep: { state = \"identical\"; }; to = \"o\"; }",
+		   "flowd.conf:13: application.flow[9]: 'keep' keeps the same state in all tasks, 'identical', and step 'k' (flowd.conf:6) is "
+		   "keyed: only a broadcast input can keep it the same in all tasks, so connect the step to a broadcast stream\n");
 }
 
 static void
@@ -350,16 +450,21 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(given_each_stream_kind_by_each_partitioning_when_planned_then_the_result_is_that_of_the_table),
 		TEST(given_each_pair_of_stream_kinds_when_connected_then_the_result_is_that_of_the_table_or_both_are_named),
 		TEST(given_a_broadcast_side_when_connected_from_either_side_then_it_is_the_second_input),
 		TEST(given_keyed_streams_of_different_key_types_when_connected_then_both_types_are_told),
+		TEST(given_a_global_stream_and_another_kind_when_connected_then_both_ways_out_are_told),
+		TEST(given_a_second_output_when_it_is_connected_with_itself_then_it_is_named_as_that),
 		TEST(given_a_stream_connected_with_itself_when_planned_then_it_is_refused),
 		TEST(given_inputs_that_do_not_fit_the_function_when_planned_then_the_remedy_is_told),
 		TEST(given_each_stream_kind_when_processed_then_outputs_have_the_kinds_of_the_tables),
 		TEST(given_a_global_stream_when_processed_then_all_behind_it_is_one_task),
+		TEST(given_a_step_behind_a_global_stream_when_told_how_many_tasks_to_have_then_it_is_refused_and_a_name_is_taken),
 		TEST(given_a_second_output_that_is_not_there_when_taken_then_it_is_said),
 		TEST(given_a_function_that_contradicts_itself_when_planned_then_it_is_a_plugin_error),
 		TEST(given_each_redistribution_on_each_kind_of_input_when_planned_then_it_is_legal_as_in_the_table),
+		TEST(given_the_same_state_in_all_tasks_without_a_broadcast_input_when_planned_then_the_way_out_is_told),
 		TEST(given_states_that_contradict_themselves_when_planned_then_they_are_plugin_errors),
 		TEST(given_timers_on_a_stream_without_keys_when_planned_then_it_is_refused),
 		TEST(given_streams_of_one_kind_when_merged_then_the_result_has_that_kind),

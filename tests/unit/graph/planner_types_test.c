@@ -115,33 +115,6 @@ given_a_broadcast_stream_when_partitioned_processed_or_written_then_it_is_refuse
 		"written: each record would be written by every task; write what is in front of it\n");
 }
 
-static void
-given_each_stream_kind_when_partitioned_then_the_result_has_the_kind_of_the_table(void **state)
-{
-	plan_text *t = *state;
-	const plan *p = plan_text_plan(
-		t, FLOW("{ name = \"k\"; from = \"a\"; key_by = \"x\"; },\n{ name = \"kk\"; from = \"k\"; key_by = \"y\"; },\n"
-				"{ name = \"k1\"; from = \"kk\"; pass = true; to = \"o\"; },\n"
-				"{ name = \"ks\"; from = \"k\"; shuffle = true; pass = true; to = \"o\"; },\n"
-				"{ name = \"kg\"; from = \"k\"; global = true; pass = true; to = \"o\"; },\n"
-				"{ name = \"gs\"; from = \"kg\"; shuffle = true; pass = true; to = \"o\"; },\n"
-				"{ name = \"gk\"; from = \"kg\"; key_by = \"x\"; pass = true; to = \"o\"; },\n"
-				"{ name = \"n\"; from = \"b\"; pass = true; to = \"o\"; }"));
-	static const struct {
-		const char *name;
-		uint32_t kind;
-		uint32_t edge;
-	} rows[] = {
-		{ "k1", FLOW_STREAM_KEYED, EDGE_KEY },     { "ks", FLOW_STREAM_NON_KEYED, EDGE_SHUFFLE },
-		{ "kg", FLOW_STREAM_GLOBAL, EDGE_GLOBAL }, { "gs", FLOW_STREAM_NON_KEYED, EDGE_SHUFFLE },
-		{ "gk", FLOW_STREAM_KEYED, EDGE_KEY },     { "n", FLOW_STREAM_NON_KEYED, EDGE_FORWARD },
-	};
-	for (size_t i = 0; i < FLOW_COUNT(rows); i++) {
-		assert_int_equal(plan_text_operator(p, rows[i].name)->stream_kind[0], rows[i].kind);
-		assert_int_equal(plan_text_edge_to(p, rows[i].name)->partitioning, rows[i].edge);
-	}
-}
-
 /* --- keys --- */
 
 static void
@@ -511,7 +484,6 @@ main(void)
 		TEST(given_state_without_name_or_key_when_bound_then_it_is_refused),
 		TEST(given_a_global_stream_when_made_global_then_it_is_refused),
 		TEST(given_a_broadcast_stream_when_partitioned_processed_or_written_then_it_is_refused),
-		TEST(given_each_stream_kind_when_partitioned_then_the_result_has_the_kind_of_the_table),
 		TEST(given_one_key_when_bound_then_its_type_is_the_key_without_null),
 		TEST(given_several_keys_when_bound_then_the_key_is_a_record_named_by_its_fields),
 		TEST(given_keys_that_cannot_be_when_bound_then_they_are_refused),
