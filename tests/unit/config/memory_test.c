@@ -88,11 +88,53 @@ given_too_little_memory_when_loaded_and_resolved_then_it_is_reported_or_harmless
 	config_text_close(&t);
 }
 
+/* Values so large that each has memory of its own. */
+#define LARGE ((size_t)100 * 1000)
+
+static const char *
+problems_without_one_allocation(config_text *t, uint64_t n)
+{
+	memory_fail_at(n, 0);
+	config_text_load(t, "links: { a: {\n v: { env = \"FLOWD_TEST_LARGE\"; };\n f: { file = \"large\"; }; }; };");
+	memory_fail_at(0, 0);
+	return config_text_problems(t);
+}
+
+static void
+given_too_little_memory_for_a_value_from_outside_when_resolved_then_the_value_is_named(void **state)
+{
+	(void)state;
+	static const char *const expected[] = {
+		"flowd.conf:2: links.a.v: the environment variable FLOWD_TEST_LARGE cannot be kept: out of memory\n",
+		"flowd.conf:3: links.a.f: the file large cannot be read: out of memory\n",
+	};
+	char *large = malloc(LARGE + 1);
+	assert_non_null(large);
+	memset(large, 'x', LARGE);
+	large[LARGE] = '\0';
+	setenv("FLOWD_TEST_LARGE", large, 1);
+	uint32_t found = 0;
+	for (uint64_t n = 1, last = 0; !last; n++) {
+		config_text t;
+		config_text_open(&t);
+		config_text_write("large", large, LARGE);
+		const char *reported = problems_without_one_allocation(&t, n);
+		for (uint32_t i = 0; i < FLOW_COUNT(expected); i++)
+			found |= (uint32_t)(strcmp(reported, expected[i]) == 0) << i;
+		last = reported[0] == '\0';
+		config_text_close(&t);
+	}
+	assert_int_equal(found, 3);
+	unsetenv("FLOWD_TEST_LARGE");
+	free(large);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(given_too_little_memory_when_loaded_and_resolved_then_it_is_reported_or_harmless),
+		cmocka_unit_test(given_too_little_memory_for_a_value_from_outside_when_resolved_then_the_value_is_named),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
