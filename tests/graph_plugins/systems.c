@@ -19,7 +19,13 @@ OPTION(content_option, .type = FLOW_OPTION_STRING, .name = "content", .doc = "Fi
 OPTION(wrong_option, .type = FLOW_OPTION_STRING, .name = "wrong", .doc = "What describe fails with.");
 OPTION(group_option, .type = FLOW_OPTION_BOOL, .name = "group", .doc = "Shared by a consumer group.");
 OPTION(silent_option, .type = FLOW_OPTION_BOOL, .name = "silent", .doc = "Nothing is said about its records; none come.");
-SET(input_set, "input", &path_option, &partitions_option, &content_option, &wrong_option, &group_option, &silent_option);
+OPTION(low_option, .type = FLOW_OPTION_INT, .name = "low", .doc = "Fixture.");
+OPTION(high_option, .type = FLOW_OPTION_INT, .name = "high", .doc = "Fixture.");
+static const flow_option *const range_members[] = { &low_option, &high_option, NULL };
+OPTION(range_option, .type = FLOW_OPTION_GROUP, .name = "range", .members = range_members, .doc = "Means nothing.");
+OPTION(only_option, .type = FLOW_OPTION_LIST, .element = FLOW_OPTION_INT, .name = "only", .doc = "Means nothing.");
+SET(input_set, "input", &path_option, &partitions_option, &content_option, &wrong_option, &group_option, &silent_option,
+	&range_option, &only_option);
 
 OPTION(writers_option, .type = FLOW_OPTION_INT, .name = "writers", .doc = "Fixture.");
 static const char *const delivery_choices[] = { "once", "again", "resumable", "one_phase", "strange", NULL };

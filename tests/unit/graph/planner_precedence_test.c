@@ -4,15 +4,35 @@
 
 #include "support/plan_text.h"
 
-/* The layers that a user can write, lowest first. In the model the last one that speaks wins. */
-#define LAYERS 6
-static const uint8_t layers[LAYERS] = { LAYER_SYSTEM, LAYER_FILE, LAYER_FILE, LAYER_DESCRIPTOR, LAYER_JOB, LAYER_COMMAND };
+/* The layers that can speak, lowest first. In the model the last one that speaks wins. */
+#define LAYERS 7
+#define OF_SYSTEM 0
+#define OF_FILE 1
+#define OF_SECOND_FILE 2
+#define OF_DESCRIPTOR 3
+#define OF_PLANNER 4
+#define OF_JOB 5
+#define OF_COMMAND 6
+static const uint8_t layers[LAYERS] = { LAYER_SYSTEM,  LAYER_FILE, LAYER_FILE,   LAYER_DESCRIPTOR,
+										LAYER_PLANNER, LAYER_JOB,  LAYER_COMMAND };
 
-#define KEYS 3
+/* What stands in a key: numbers, booleans, lists (which replace each other as a whole), names of systems. */
+enum form { NUMBER, TRUTH, LIST, SYSTEM };
+
+/* Of the input `a`, and of the intermediate stream behind the step `k`: only there the planner speaks, and no system or descriptor. */
+#define KEYS 7
+#define PRIORITY 0
+#define BOOTSTRAP 1
+#define RESET 2
+#define CARRIER 6
 static const struct {
-	const char *name;
-	int truth; /* a boolean: 0 is false */
-} keys[KEYS] = { { "priority", 0 }, { "bootstrap", 1 }, { "reset_offset", 1 } };
+	const char *stream, *group, *name;
+	enum form form;
+} keys[KEYS] = {
+	{ "a", NULL, "priority", NUMBER }, { "a", NULL, "bootstrap", TRUTH }, { "a", NULL, "reset_offset", TRUTH },
+	{ "a", "range", "low", NUMBER },   { "a", "range", "high", NUMBER },  { "a", NULL, "only", LIST },
+	{ "t-k", NULL, "system", SYSTEM },
+};
 
 static unsigned seed;
 
@@ -29,26 +49,45 @@ struct spoken {
 };
 
 static const char *
-value_text(size_t key, int value, char buffer[32])
+path_of(size_t key, char buffer[64])
 {
-	if (keys[key].truth)
-		return value ? "true" : "false";
-	snprintf(buffer, 32, "%d", value);
+	snprintf(buffer, 64, "streams.%s.%s%s%s", keys[key].stream, keys[key].group == NULL ? "" : keys[key].group,
+			 keys[key].group == NULL ? "" : ".", keys[key].name);
 	return buffer;
 }
 
-/* What one layer says of the stream, as it stands in a file. */
-static void
-write_layer(char *to, size_t size, const struct spoken *spoken, size_t layer)
+static const char *
+value_text(size_t key, int value, char buffer[32])
 {
-	size_t used = 0;
-	to[0] = '\0';
+	switch (keys[key].form) {
+	case NUMBER:
+		snprintf(buffer, 32, "%d", value);
+		break;
+	case LIST:
+		snprintf(buffer, 32, value % 2 == 0 ? "[%d]" : "[%d, 7]", value);
+		break;
+	case TRUTH:
+		return value % 2 == 0 ? "false" : "true";
+	case SYSTEM:
+		return value % 2 == 0 ? "\"carrier\"" : "\"other\"";
+	}
+	return buffer;
+}
+
+/* What one layer says of a stream, as it stands in a file. */
+static const char *
+layer_text(config_text *t, const struct spoken *spoken, const char *stream, size_t layer)
+{
+	const char *plain = "", *range = "";
 	for (size_t key = 0; key < KEYS; key++) {
 		char buffer[32];
-		if (spoken[key].says[layer])
-			used += (size_t)snprintf(to + used, size - used, "%s = %s; ", keys[key].name,
-									 value_text(key, spoken[key].value[layer], buffer));
+		if (!spoken[key].says[layer] || strcmp(keys[key].stream, stream) != 0)
+			continue;
+		const char **text = keys[key].group == NULL ? &plain : &range;
+		*text = arena_format(t->arena, "%s %s = %s;", *text, keys[key].name,
+							 value_text(key, spoken[key].value[layer], buffer));
 	}
+	return range[0] == '\0' ? plain : arena_format(t->arena, "%s range: {%s };", plain, range);
 }
 
 static void
@@ -57,37 +96,37 @@ speak(struct spoken *spoken)
 	for (size_t key = 0; key < KEYS; key++) {
 		for (size_t layer = 0; layer < LAYERS; layer++) {
 			spoken[key].says[layer] = next_random(3) != 0;
-			spoken[key].value[layer] = (int)next_random(keys[key].truth ? 2 : 100);
+			spoken[key].value[layer] = (int)next_random(100);
+			int code = layer == OF_SYSTEM || layer == OF_DESCRIPTOR;
+			if (layer == OF_PLANNER || (key == CARRIER && code))
+				spoken[key].says[layer] = 0;
 		}
 	}
+	/* The planner gives way where a file has the key. */
+	spoken[CARRIER].says[OF_PLANNER] = !spoken[CARRIER].says[OF_FILE] && !spoken[CARRIER].says[OF_SECOND_FILE];
+	spoken[CARRIER].value[OF_PLANNER] = 0;
 }
 
 static const char *
-second_file(const struct spoken *spoken)
+streams_text(config_text *t, const struct spoken *spoken, size_t layer)
 {
-	static char text[512];
-	char settings[128];
-	write_layer(settings, sizeof(settings), spoken, 2);
-	snprintf(text, sizeof(text), "streams: { a: { %s }; };\n", settings);
-	return text;
+	return arena_format(t->arena, "streams: { a: {%s }; t-k: {%s }; };", layer_text(t, spoken, "a", layer),
+						layer_text(t, spoken, "t-k", layer));
 }
 
 static const char *
-first_file(const struct spoken *spoken)
+first_file(config_text *t, const struct spoken *spoken)
 {
-	static char text[2048];
-	char system[128], file[128], descriptor[128], job[128];
-	write_layer(system, sizeof(system), spoken, 0);
-	write_layer(file, sizeof(file), spoken, 1);
-	write_layer(descriptor, sizeof(descriptor), spoken, 3);
-	write_layer(job, sizeof(job), spoken, 4);
-	snprintf(text, sizeof(text),
-			 "streams: { a: { %s }; };\njobs: { t: { streams: { a: { %s }; }; }; };\n"
-			 "application: { name = \"t\"; systems: { local: { type = \"messaging\"; serde = \"json\"; stream_defaults: { %s }; }; };\n"
-			 "inputs: { a: { system = \"local\"; bounded = true; %s }; }; outputs: { o: { system = \"local\"; }; };\n"
-			 "flow: ( { from = \"a\"; to = \"o\"; } ); };\n",
-			 file, job, system, descriptor);
-	return text;
+	return arena_format(
+		t->arena,
+		"%s\njobs: { t: { %s }; };\napplication: { name = \"t\"; default_system = \"carrier\"; systems: {\n"
+		"local: { type = \"messaging\"; serde: { type = \"json\"; types: { y = \"string\"; }; }; stream_defaults: {%s }; };\n"
+		"carrier: { type = \"messaging\"; serde: { key = \"string\"; value = \"json\"; }; };\n"
+		"other: { type = \"messaging\"; serde: { key = \"string\"; value = \"json\"; }; }; };\n"
+		"inputs: { a: { system = \"local\"; bounded = true;%s }; }; outputs: { o: { system = \"local\"; }; };\n"
+		"flow: ( { from = \"a\"; name = \"k\"; key_by = \"y\"; to = \"o\"; } ); };\n",
+		streams_text(t, spoken, OF_FILE), streams_text(t, spoken, OF_JOB), layer_text(t, spoken, "a", OF_SYSTEM),
+		layer_text(t, spoken, "a", OF_DESCRIPTOR));
 }
 
 /* The chain of one key, from the highest layer down, as the model has it. */
@@ -95,13 +134,14 @@ static void
 check_key(plan_text *t, const struct spoken *spoken, size_t key, int round)
 {
 	char path[64];
-	snprintf(path, sizeof(path), "streams.a.%s", keys[key].name);
-	const setting *found = config_explain(t->text.config, path);
+	const setting *found = config_explain(t->text.config, path_of(key, path));
 	for (size_t layer = LAYERS; layer-- > 0;) {
+		char buffer[32];
 		if (!spoken[key].says[layer])
 			continue;
-		if (found == NULL || found->layer != layers[layer] || found->integer != spoken[key].value[layer])
-			fail_msg("round %d, %s: layer %u does not say %d", round, path, layers[layer], spoken[key].value[layer]);
+		const char *text = value_text(key, spoken[key].value[layer], buffer);
+		if (found == NULL || found->layer != layers[layer] || strcmp(setting_print(t->text.arena, found), text) != 0)
+			fail_msg("round %d, %s: layer %u does not say %s", round, path, layers[layer], text);
 		found = found->overrode;
 	}
 	if (found != NULL && found->layer != LAYER_DEFAULT)
@@ -113,8 +153,25 @@ effective(const struct spoken *spoken, size_t key, int absent)
 {
 	for (size_t layer = LAYERS; layer-- > 0;)
 		if (spoken[key].says[layer])
-			return spoken[key].value[layer];
+			return keys[key].form == TRUTH ? spoken[key].value[layer] % 2 : spoken[key].value[layer];
 	return absent;
+}
+
+static void
+load(plan_text *t, const struct spoken *spoken)
+{
+	const char *second = streams_text(&t->text, spoken, OF_SECOND_FILE);
+	config_text_write("second.conf", second, strlen(second));
+	assert_true(config_text_load(&t->text, first_file(&t->text, spoken)));
+	assert_true(config_load(t->text.config, "second.conf"));
+	for (size_t key = 0; key < KEYS; key++) {
+		char path[64], buffer[32];
+		if (!spoken[key].says[OF_COMMAND])
+			continue;
+		const char *value = value_text(key, spoken[key].value[OF_COMMAND], buffer);
+		assert_true(config_set_command(t->text.config,
+									   arena_format(t->text.arena, "%s=%s", path_of(key, path), value)));
+	}
 }
 
 static void
@@ -125,16 +182,7 @@ run_round(int round)
 	speak(spoken);
 	plan_text_setup(&state);
 	plan_text *t = state;
-	config_text_write("second.conf", second_file(spoken), strlen(second_file(spoken)));
-	assert_true(config_text_load(&t->text, first_file(spoken)));
-	assert_true(config_load(t->text.config, "second.conf"));
-	for (size_t key = 0; key < KEYS; key++) {
-		char assignment[96], buffer[32];
-		snprintf(assignment, sizeof(assignment), "streams.a.%s=%s", keys[key].name,
-				 value_text(key, spoken[key].value[LAYERS - 1], buffer));
-		if (spoken[key].says[LAYERS - 1])
-			assert_true(config_set_command(t->text.config, assignment));
-	}
+	load(t, spoken);
 	t->graph = graph_from_config(t->text.config, t->registry);
 	t->plan = plan_create(t->text.config, t->registry, t->graph, 0);
 	if (t->plan == NULL)
@@ -142,9 +190,11 @@ run_round(int round)
 	for (size_t key = 0; key < KEYS; key++)
 		check_key(t, spoken, key, round);
 	const plan_stream *a = plan_text_stream(t->plan, "a", FLOW_DIRECTION_INPUT);
-	assert_int_equal(a->priority, effective(spoken, 0, -1));
-	assert_int_equal(a->bootstrap, effective(spoken, 1, 0));
-	assert_int_equal(a->reset, effective(spoken, 2, 0));
+	assert_int_equal(a->priority, effective(spoken, PRIORITY, -1));
+	assert_int_equal(a->bootstrap, effective(spoken, BOOTSTRAP, 0));
+	assert_int_equal(a->reset, effective(spoken, RESET, 0));
+	assert_int_equal(t->plan->intermediate_count, 1);
+	assert_string_equal(t->plan->intermediates[0].system, effective(spoken, CARRIER, 0) % 2 == 0 ? "carrier" : "other");
 	plan_text_teardown(&state);
 }
 
