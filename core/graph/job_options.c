@@ -27,7 +27,9 @@ OPTION(job_checkpoint_system, .type = FLOW_OPTION_REFERENCE, .name = "checkpoint
 OPTION(job_changelog_system, .type = FLOW_OPTION_REFERENCE, .name = "changelog_system", .refers_to = "system",
 	   .example = "\"local\"", .doc = "The system that keeps changelogs of state, if not the default system.");
 OPTION(job_workers, .type = FLOW_OPTION_INT, .name = "workers", .minimum = "1", .maximum = "1024", .example = "2",
-	   .doc = "Threads that run tasks. Without it: one for each core.");
+	   .doc =
+		   "Threads that run tasks. Without it: one for each core, so that plans differ in it, and in `parallelism`, "
+		   "between machines.");
 OPTION(job_parallelism, .type = FLOW_OPTION_INT, .name = "parallelism", .minimum = "1", .maximum = "32768",
 	   .example = "4",
 	   .doc = "Tasks of each stage that is partitioned by key, and at most so many of a source. Without it: as many as "

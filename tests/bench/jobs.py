@@ -55,3 +55,18 @@ def memory(name, steps, count, input_options="", job_options="workers = 1;"):
   outputs: {{ out: {{ system = "nothing"; }}; }};
   flow: ( {", ".join(f"{{ {step} }}" for step in steps)} ); }};
 """
+
+
+def chains(count):
+    """Chains from an input through eight steps, one of which partitions by key, to an output: ten operators each."""
+    inputs = "\n".join(f'in{i}: {{ system = "made"; fields: {{ x = "sequence"; y = "key(100)"; }}; partitions = 4; }};' for i in range(count))
+    outputs = "\n".join(f'out{i}: {{ system = "nothing"; }};' for i in range(count))
+    steps = ['where = "x > {n}";'] * 3 + ['key_by = "y";'] + ['where = "x > {n}";'] * 4
+    flow = ",\n".join(f'{{ name = "s{i}-{n}"; {"" if n else f"""from = "in{i}"; """}{step.format(n=n)} {"" if n < 7 else f"""to = "out{i}"; """}}}'
+                      for i in range(count) for n, step in enumerate(steps))
+    return f"""application: {{ name = "chains";
+  systems: {{ made: {{ type = "generate"; }}; nothing: {{ type = "null"; }}; }};
+  inputs: {{ {inputs} }};
+  outputs: {{ {outputs} }};
+  flow: ( {flow} ); }};
+"""

@@ -8,7 +8,8 @@ import subprocess
 import time
 
 import jobs
-from measure import Figure
+import measure
+from measure import Figure, interleave
 
 
 def to_stdout(name, input_options):
@@ -139,4 +140,16 @@ def flat_memory(place, pairs):
                  details={"at most in the first fifth": f"{max(early):.1f} MiB", "in the last": f"{max(late):.1f} MiB"})
 
 
-MEASUREMENTS = {"idle": idle, "latency": latency, "start": first_record, "memory": flat_memory}
+# --- planning ---------------------------------------------------------------------------------------------------------------
+
+
+def plan(place, pairs):
+    """The whole command: start, plugins, planning, printing."""
+    runners = {name: lambda job=place.job(f"chains-{chains}", jobs.chains(chains)): measure.run([place.flowd, "plan", job])
+               for name, chains in (("200 streams", 100), ("2 streams", 1))}
+    samples = interleave(pairs, **runners)
+    yield Figure("CPU of flowd plan of 1,000 operators and 200 streams", [1000 * one.cpu for one in samples["200 streams"]], unit=" ms", bar=100,
+                 details={name: measure.describe(samples[name]) for name in samples})
+
+
+MEASUREMENTS = {"plan": plan, "idle": idle, "latency": latency, "start": first_record, "memory": flat_memory}
