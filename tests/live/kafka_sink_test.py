@@ -1,5 +1,6 @@
 """Records to topics: made when asked for, refused with a reason, visible once and together with files and state."""
 import json
+import random
 import signal
 import subprocess
 import time
@@ -39,6 +40,15 @@ class Sink(live.Test):
         self.assertEqual(self.sorted_ids(self.topic("out")), list(range(1000)))
         refused = self.kafka.tool("produce", self.topic("out"), records=[{"value": "no key"}], expect=1)
         self.assertIn("INVALID_RECORD", refused)  # it is compacted
+
+    def test_given_three_brokers_when_a_topic_is_made_then_it_has_as_many_replicas_as_were_asked_for(self):
+        self.cluster("--brokers", "3")
+        for option, count in (("replication = 2;", 2), ("replication = 3;", 3)):
+            self.topics.clear()
+            self.made(output=f"create = true; partitions = 2; {option}")
+            self.flowd("run", "job.conf", expect=0)
+            self.assertEqual([len(set(p["replicas"])) for p in self.kafka.describe(self.topic("out"))], [count, count], option)
+            self.assertEqual(self.sorted_ids(self.topic("out")), list(range(1000)))
 
     def test_given_a_topic_that_is_missing_when_nobody_asked_for_it_then_the_job_says_so_at_once(self):
         self.made()
@@ -237,7 +247,8 @@ class Passing(live.Test):
         self.assertEqual(ended.code, 0, str(ended))
         self.assertEqual([p["high"] for p in self.kafka.describe(self.topic("out"))], [300, 700])
 
-    BAD = [("x" * 20000, "k", 0, "it takes 201", {"max_message_bytes": 10000}),
+    LARGE = random.Random(1).randbytes(20000).hex()  # compressed it is large, too
+    BAD = [(LARGE, "k", 0, "it takes 402", {"max_message_bytes": 10000}),
            ("v", None, 0, "it has no key, and the topic is compacted", {"cleanup_policy": "compact"}),
            ("v", "k", 1500000000000, "before now, and the topic takes 1000 (message.timestamp.before.max.ms)",
             {"message_timestamp_before_max_ms": 1000})]
@@ -259,6 +270,65 @@ class Passing(live.Test):
                 self.assertEqual([r["value"] for r in read], ["1", "2"], why)
                 self.passed(records, output=f'delivery = "{delivery}";', code=1, **configs)
                 self.assertIn(why, self.ended.err)
+
+    REFUSED = ["Message size too large", "failed to validate record", "Invalid timestamp"]  # what brokers call the BAD ones
+
+    def is_refused(self, record):
+        """Settings that were changed count a little later; until then the topic takes the record."""
+        try:
+            return bool(self.kafka.tool("produce", self.topic("out"), records=[record], expect=1))
+        except AssertionError:
+            return False
+
+    def started_before(self, configs, bad, output, job):
+        """The job runs and knows what the topic takes; then the topic is told to take less, and the bad record comes, between good ones."""
+        self.topics.clear()
+        for name in ("job", "in", "out", "dead"):
+            self.topic(name)
+        self.kafka.create(self.topic("in"))
+        self.kafka.create(self.topic("out"))
+        text = self.JOB if "dead_letters" in job else self.JOB.replace(self.DEAD, "")
+        self.job(text.replace("bounded = true;", "") % {"output": output, "job": job})
+        running = self.flowd.start("run", "job.conf")
+        self.addCleanup(running.__exit__)
+        self.kafka.produce(self.topic("in"), [{"key": "a", "value": "1", "timestamp": self.now}])
+        live.until(lambda: self.passed_on() == ["1"], "the first record")
+        self.kafka.configure(self.topic("out"), **configs)
+        live.until(lambda: self.is_refused({**bad, "value": "probe" + bad["value"]}), "the topic's new settings")
+        self.kafka.produce(self.topic("in"), [bad])
+        return running
+
+    def passed_on(self):
+        return [value for value in self.kafka.values(self.topic("out")) if not value.startswith("probe")]
+
+    def goes_on(self, running):
+        self.kafka.produce(self.topic("in"), [{"key": "b", "value": "2", "timestamp": self.now}])
+        live.until(lambda: self.passed_on() == ["1", "2"], "the record behind it")
+        running.signal()
+        ended = running.wait()
+        self.assertEqual(ended.code, 0, str(ended))
+
+    def check_reason(self, text, bad, why):
+        key = "record without key" if bad["key"] is None else f"key '{bad['key']}'"
+        for word in (why, f"topic '{self.topic('out')}' partition 0, {key}: "):
+            self.assertIn(word, text)
+
+    def test_given_a_topic_that_takes_less_than_before_when_a_broker_refuses_a_record_then_it_alone_follows_the_policy(self):
+        self.now = int(time.time() * 1000) + 600000
+        once = 'delivery = "at_least_once";'
+        for (value, key, when, _, configs), why in zip(self.BAD, self.REFUSED):
+            bad = {"key": key, "value": value, "timestamp": when or self.now}
+            running = self.started_before(configs, bad, once, 'record_errors = "dead_letter"; dead_letters = "dead";')
+            live.until(lambda: self.kafka.values(self.topic("dead")), "the dead letter")
+            self.goes_on(running)
+            letters = self.kafka.values(self.kafka.settled(self.topic("dead")))
+            self.assertEqual(len(letters), 1, why)
+            self.check_reason(json.loads(letters[0])["reason"], bad, why)
+            self.goes_on(self.started_before(configs, bad, once, 'record_errors = "skip";'))
+            for output, job in ((once, ""), ("", ""), ("", 'record_errors = "skip";')):  # a transaction is lost with any of its records
+                ended = self.started_before(configs, bad, output, job).wait()
+                self.assertEqual(ended.code, 1, str(ended))
+                self.check_reason(ended.err, bad, why)
 
 
 if __name__ == "__main__":

@@ -4,8 +4,9 @@
  *   kafka_tool [-b BROKERS] [-X NAME=VALUE]... create TOPIC [--partitions N] [--replicas N] [--config NAME=VALUE]...
  *   kafka_tool ... delete TOPIC
  *   kafka_tool ... grow TOPIC --partitions N   more partitions
+ *   kafka_tool ... configure TOPIC --config NAME=VALUE   the topic's settings; those that are not named are the defaults again
  *   kafka_tool ... cut TOPIC PARTITION OFFSET  deletes the records before that offset
- *   kafka_tool ... describe TOPIC              {"partitions": [{"low": 0, "high": 7, "stable": 7, "leader": 1}]}
+ *   kafka_tool ... describe TOPIC              {"partitions": [{"low": 0, "high": 7, "stable": 7, "leader": 1, "replicas": [1]}]}
  *   kafka_tool ... produce TOPIC [--transaction ID]   records from standard input; between them {"begin"|"commit"|"abort": true}
  *   kafka_tool ... generate TOPIC COUNT SIZE   COUNT records of SIZE bytes, all alike, without keys
  *   kafka_tool ... consume TOPIC [--count N] [--uncommitted] [--seconds S]
@@ -93,6 +94,18 @@ check_topics(rd_kafka_event_t *event, const rd_kafka_topic_result_t **results, s
 				rd_kafka_topic_result_error_string(results[i]));
 }
 
+/* NAME=VALUE; both parts are released with the name. */
+static char *
+split(const char *pair, const char *option, const char **value)
+{
+	char *name = strdup(pair), *equals = strchr(name, '=');
+	if (equals == NULL)
+		die("%s %s: NAME=VALUE is needed", option, pair);
+	*equals = '\0';
+	*value = equals + 1;
+	return name;
+}
+
 static void
 create(const char *topic)
 {
@@ -104,11 +117,9 @@ create(const char *topic)
 	if (wanted == NULL)
 		die("%s", text);
 	for (int i = 0; i < options.config_count; i++) {
-		char *name = strdup(options.configs[i]), *equals = strchr(name, '=');
-		if (equals == NULL)
-			die("--config %s: NAME=VALUE is needed", name);
-		*equals = '\0';
-		check(name, rd_kafka_NewTopic_set_config(wanted, name, equals + 1));
+		const char *value;
+		char *name = split(options.configs[i], "--config", &value);
+		check(name, rd_kafka_NewTopic_set_config(wanted, name, value));
 		free(name);
 	}
 	rd_kafka_CreateTopics(rk, &wanted, 1, NULL, queue);
@@ -165,6 +176,35 @@ grow(const char *topic)
 	check_topics(event, results, count);
 	rd_kafka_event_destroy(event);
 	rd_kafka_NewPartitions_destroy(wanted);
+	rd_kafka_queue_destroy(queue);
+	rd_kafka_destroy(rk);
+}
+
+static void
+configure(const char *topic)
+{
+	rd_kafka_t *rk = client(RD_KAFKA_PRODUCER);
+	rd_kafka_queue_t *queue = rd_kafka_queue_new(rk);
+	rd_kafka_ConfigResource_t *wanted = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic);
+	for (int i = 0; i < options.config_count; i++) {
+		const char *value;
+		char *name = split(options.configs[i], "--config", &value);
+		check(name, rd_kafka_ConfigResource_set_config(wanted, name, value));
+		free(name);
+	}
+	rd_kafka_AlterConfigs(rk, &wanted, 1, NULL, queue);
+	rd_kafka_event_t *event = rd_kafka_queue_poll(queue, WAIT);
+	if (event == NULL)
+		die("configure %s: no answer", topic);
+	check("configure", rd_kafka_event_error(event));
+	size_t count;
+	const rd_kafka_ConfigResource_t **results =
+		rd_kafka_AlterConfigs_result_resources(rd_kafka_event_AlterConfigs_result(event), &count);
+	for (size_t i = 0; i < count; i++)
+		if (rd_kafka_ConfigResource_error(results[i]) != RD_KAFKA_RESP_ERR_NO_ERROR)
+			die("configure %s: %s", topic, rd_kafka_ConfigResource_error_string(results[i]));
+	rd_kafka_event_destroy(event);
+	rd_kafka_ConfigResource_destroy(wanted);
 	rd_kafka_queue_destroy(queue);
 	rd_kafka_destroy(rk);
 }
@@ -260,11 +300,14 @@ describe(const char *name)
 		int64_t low, high, stable;
 		watermarks(all, name, p, &low, &high);
 		watermarks(committed, name, p, &low, &stable);
-		int leader = 0;
-		for (int i = 0; i < topic->partition_cnt; i++)
-			leader = topic->partitions[i].id == p ? topic->partitions[i].leader : leader;
-		printf("%s{\"low\": %lld, \"high\": %lld, \"stable\": %lld, \"leader\": %d}", p == 0 ? "" : ", ",
-			   (long long)low, (long long)high, (long long)stable, leader);
+		const rd_kafka_metadata_partition_t *found = topic->partitions;
+		while (found->id != p)
+			found++;
+		printf("%s{\"low\": %lld, \"high\": %lld, \"stable\": %lld, \"leader\": %d, \"replicas\": [",
+			   p == 0 ? "" : ", ", (long long)low, (long long)high, (long long)stable, found->leader);
+		for (int i = 0; i < found->replica_cnt; i++)
+			printf("%s%d", i == 0 ? "" : ", ", found->replicas[i]);
+		printf("]}");
 	}
 	printf("]}\n");
 	rd_kafka_metadata_destroy(metadata);
@@ -552,11 +595,9 @@ committed(const char *group, const char *topic)
 static void
 set_pair(const char *pair)
 {
-	char *name = strdup(pair), *equals = strchr(name, '=');
-	if (equals == NULL)
-		die("-X %s: NAME=VALUE is needed", pair);
-	*equals = '\0';
-	set(name, equals + 1);
+	const char *value;
+	char *name = split(pair, "-X", &value);
+	set(name, value);
 	free(name);
 }
 
@@ -604,6 +645,8 @@ main(int argc, char **argv)
 		delete_topic(words[1]);
 	else if (strcmp(command, "grow") == 0 && count == 2)
 		grow(words[1]);
+	else if (strcmp(command, "configure") == 0 && count == 2)
+		configure(words[1]);
 	else if (strcmp(command, "cut") == 0 && count == 4)
 		cut(words[1], words[2], words[3]);
 	else if (strcmp(command, "commit") == 0 && count == 5)
@@ -621,7 +664,8 @@ main(int argc, char **argv)
 	else if (strcmp(command, "version") == 0)
 		printf("%08x\n", rd_kafka_version());
 	else
-		die("create, delete, grow, cut, describe, produce, generate, consume, commit or committed; see the top of "
+		die("create, delete, grow, configure, cut, describe, produce, generate, consume, commit or committed; see the "
+			"top of "
 			"kafka_tool.c");
 	return 0;
 }

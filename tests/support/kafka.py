@@ -50,10 +50,13 @@ class Kafka:
 
     def create(self, topic, partitions=1, **configs):
         """create("t", 4, cleanup_policy="compact")"""
-        self.tool("create", topic, "--partitions", partitions,
-                  *(word for name, value in configs.items() for word in ("--config", f"{name.replace('_', '.')}={value}")))
+        self.tool("create", topic, "--partitions", partitions, *settings(configs))
         self.describe(topic)  # brokers hear of it a little later than the one that made it
         return topic
+
+    def configure(self, topic, **configs):
+        """configure("t", max_message_bytes=1000)"""
+        self.tool("configure", topic, *settings(configs))
 
     def delete(self, topic):
         self.tool("delete", topic)
@@ -84,6 +87,10 @@ class Kafka:
     def committed(self, group, topic):
         """{partition: {"offset": ..., "metadata": ...}}"""
         return {int(p): o for p, o in json.loads(self.tool("committed", group, topic)).items()}
+
+
+def settings(configs):
+    return [word for name, value in configs.items() for word in ("--config", f"{name.replace('_', '.')}={value}")]
 
 
 def unique(name):
