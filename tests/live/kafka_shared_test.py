@@ -129,6 +129,27 @@ class Shared(live.Test):
         self.configured(steps='name = "n"; key_by = "id";')
         self.assertIn("records do not go from process to process; read the input without a group", self.flowd("check", "job.conf", expect=3).err)
 
+    def refused(self, steps, why, tables=""):
+        """Whether the broker is asked or not; and nobody has joined the group."""
+        self.configured(steps=steps)
+        self.write("job.conf", (self.folder / "job.conf").read_text().replace("  flow:", f"  {tables} flow:"))
+        for command in "check", "run":
+            said = self.flowd(command, "job.conf", expect=3).err
+            self.assertRegex(said, r"job.conf:6: application.flow\[0\].*: " + why)
+        self.assertEqual(self.kafka.committed(self.topic("in"), self.topic("in")), {})
+
+    def test_given_a_step_that_keeps_state_when_the_input_is_read_by_group_then_the_plan_refuses_it(self):
+        window = """window: { tumbling = "1h"; time = "timestamp '2026-01-01T00:00:00Z'"; };"""
+        self.refused(f'name = "n"; global = true; {window} aggregate: {{ n = "count(*)"; }};',
+                     "'n' keeps state, and input 'in' is shared with other processes by a consumer group: a partition that goes to another "
+                     "process would leave its state behind; read the input without a group")
+
+    def test_given_a_table_when_an_input_that_is_read_by_group_fills_it_then_the_plan_refuses_it(self):
+        for kind in "memory", "rocksdb":
+            self.refused('name = "n"; key_by = "id"; write_table = "ids";',
+                         "table 'ids' lives in this process, and input 'in' is shared with other processes by a consumer group: the table would "
+                         "have a part of it; read the input without a group", f'tables: {{ ids: {{ type = "{kind}"; }}; }};')
+
     def test_given_a_trial_when_it_runs_beside_the_job_then_it_takes_no_partition_away(self):
         a = self.member("a", "", "", "--set", "job.parallelism=1")
         self.add(100)
