@@ -19,6 +19,12 @@ class Applications(e2e.Test):
         code, file = (self.flowd("plan", "--json", which, expect=0).json() for which in (PAGE_VIEWS, TWIN))
         self.assertEqual((code["id"], code["state_id"]), (file["id"], file["state_id"]))
 
+    def test_the_example_over_topics_needs_the_system_that_it_leaves_to_the_configuration(self):
+        application, folder = APPLICATIONS / "page_views_kafka.so", e2e.SOURCE / "sdk/examples/page_views_kafka"
+        self.flowd("check", application, folder / "site.conf", expect=0)
+        self.flowd("check", folder / "page_views_kafka.conf", expect=0)
+        self.assertRegex(self.flowd("check", application, expect=3).err, r"page_views_kafka\.c:\d+: .*metrics")
+
     def test_plans_of_code_are_equal_byte_for_byte_whatever_the_environment(self):
         german = {"LC_ALL": "de_DE.UTF-8", "LANG": "de_DE.UTF-8", "LOCPATH": str(e2e.BUILD / "tests/locale")}
         point = subprocess.run(["locale", "decimal_point"], env={**os.environ, **german}, capture_output=True, text=True).stdout
