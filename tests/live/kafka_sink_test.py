@@ -330,6 +330,20 @@ class Passing(live.Test):
                 self.assertEqual(ended.code, 1, str(ended))
                 self.check_reason(ended.err, bad, why)
 
+    def test_given_good_records_that_were_sent_with_a_bad_one_when_a_broker_refuses_them_together_then_each_is_written_or_a_dead_letter(self):
+        self.now = int(time.time() * 1000) + 600000
+        bad = {"key": None, "value": "1", "timestamp": self.now}
+        running = self.started_before(self.BAD[1][4], bad, 'delivery = "at_least_once";', 'record_errors = "dead_letter"; dead_letters = "dead";')
+        self.kafka.produce(self.topic("in"), [{**bad, "key": None if i == 5 else "k", "value": str(i)} for i in range(2, 10)])
+
+        def places():
+            dead = [json.loads(value)["ordinal"] for value in self.kafka.values(self.topic("dead"))]
+            return sorted(dead + [int(value) for value in self.passed_on()[1:]] + [0])  # the first one says "1"
+        live.until(lambda: len(places()) >= 10, "all records")
+        running.signal()
+        self.assertEqual(running.wait().code, 0)
+        self.assertEqual(places(), list(range(10)))
+
 
 if __name__ == "__main__":
     live.main()
