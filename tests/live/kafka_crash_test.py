@@ -66,7 +66,7 @@ class Crash(live.Test):
         """Kills it with these seeds; then lets it read what is left, to the end."""
         self.topic("fill")
         self.job(FILL, "fill.conf")
-        with self.flowd.start("run", "fill.conf", "--log-level", "error", "--state-dir", "state-of-fill") as fill:
+        with self.flowd.start("run", "fill.conf", "--log-level", "error") as fill:
             for seed in seeds:
                 self.assertTrue(self.kill(seed))
             ended = fill.wait()
