@@ -121,7 +121,7 @@ named_setting(const setting *s, const char *text)
 
 /* A plugin's error at its place: the option that it names, or whose place its text starts with, else the step. */
 static void
-report_bind_error(planner *p, const plan_step *step, const flow_error *error)
+report_bind_error(planner *p, const plan_step *step, flow_status status, const flow_error *error)
 {
 	const char *text = error_message(error);
 	const setting *at = NULL;
@@ -135,7 +135,8 @@ report_bind_error(planner *p, const plan_step *step, const flow_error *error)
 		skip = start.size;
 	if (skip != 0 && strncmp(text + skip, ": ", 2) == 0)
 		text += skip + 2;
-	problem_at(p->problems, at == NULL ? step->step->place : at, "%s", text);
+	problem_at(p->problems, at == NULL ? step->step->place : at, "%s%s", text,
+			   planner_is_about_types(status) ? planner_came_from(p, step, step->step->second == NULL ? 1 : 2) : "");
 }
 
 static const char *
@@ -309,7 +310,7 @@ bind_function(planner *p, plan_step *step, plan_cursor *at)
 	flow_error error = { 0 };
 	flow_status status = call_bind(p, step, inputs, count, &function, bound, &error);
 	if (status < 0)
-		report_bind_error(p, step, &error);
+		report_bind_error(p, step, status, &error);
 	error_clear(&error);
 	if (status != FLOW_OK)
 		return status == FLOW_AGAIN ? STEP_WAITING : STEP_FAILED;

@@ -185,8 +185,8 @@ plan_check_function(planner *p, const plan_step *step, const flow_function_plan 
 	if (!check_shape(p, step, function, inputs, count) || !check_outputs(p, step, function))
 		return 0;
 	if (function->needs_keyed && inputs[0].kind != FLOW_STREAM_KEYED) {
-		problem_at(p->problems, step->step->place, "'%s' needs a keyed stream: put key_by = \"...\" in front of it",
-				   step->step->function);
+		problem_at(p->problems, step->step->place, "'%s' needs a keyed stream: put key_by = \"...\" in front of it%s",
+				   step->step->function, planner_came_from(p, step, count));
 		return 0;
 	}
 	return check_kept_keys(p, step, function, inputs) && check_passes(p, step, function, &inputs[0]) &&

@@ -17,6 +17,33 @@ planner_origin_name(planner *p, const graph_origin *origin)
 	return planner_owned_format(p, "the step at %s%s", setting_place(p->arena, step->place), half);
 }
 
+static const char *
+placed_origin(planner *p, const graph_origin *origin)
+{
+	const char *name = planner_origin_name(p, origin);
+	if (origin->stream == GRAPH_NONE)
+		return name; /* with its place */
+	return planner_owned_format(p, "%s (%s)", name, setting_place(p->arena, p->plan->streams[origin->stream].place));
+}
+
+/* Of streams that were merged all have the type of the first. */
+const char *
+planner_came_from(planner *p, const plan_step *step, uint32_t count)
+{
+	const char *first = placed_origin(p, &step->step->origins[0]);
+	const char *second = count == 2 ? placed_origin(p, step->step->second) : "";
+	const char *text =
+		p->failed ? NULL
+				  : planner_owned_format(p, "; the records come from %s%s%s", first, count == 2 ? " and " : "", second);
+	return text == NULL ? "" : text;
+}
+
+int
+planner_is_about_types(flow_status status)
+{
+	return status == FLOW_E_TYPE || status == FLOW_E_NOT_FOUND || status == FLOW_E_EXISTS;
+}
+
 static uint32_t
 source_node(planner *p, size_t index)
 {

@@ -14,14 +14,14 @@ release_expression(void *owner)
 }
 
 flow_expression *
-plan_compile(planner *p, const char *text, const flow_schema *schema, const setting *place)
+plan_compile(planner *p, const char *text, const flow_schema *schema, const setting *place, const char *came_from)
 {
 	flow_expression *expression = NULL;
 	flow_error error = { 0 };
 	flow_status status =
 		expressions_service.compile(flow_slice_of(text), schema, flow_slice_make(NULL, 0), &expression, &error);
 	if (status != FLOW_OK)
-		problem_at(p->problems, place, "%s", error_message(&error));
+		problem_at(p->problems, place, "%s%s", error_message(&error), planner_is_about_types(status) ? came_from : "");
 	error_clear(&error);
 	if (status != FLOW_OK)
 		return NULL;
@@ -49,15 +49,15 @@ has_key_form(const flow_schema *schema)
 }
 
 static const flow_schema *
-part_schema(planner *p, const flow_expression *expression, const setting *place)
+part_schema(planner *p, const flow_expression *expression, const setting *place, const char *came_from)
 {
 	const flow_schema *type = expressions_service.type(expression);
 	if (type->kind == FLOW_KIND_NULL) {
-		problem_at(p->problems, place, "the key is always null");
+		problem_at(p->problems, place, "the key is always null%s", came_from);
 		return NULL;
 	}
 	if (!has_key_form(type)) {
-		problem_at(p->problems, place, "a map cannot be part of a key");
+		problem_at(p->problems, place, "a map cannot be part of a key%s", came_from);
 		return NULL;
 	}
 	const flow_schema *schema = schema_with_nullable(type, 0);
@@ -80,11 +80,11 @@ part_name(planner *p, const flow_expression *expression, const flow_schema *inpu
 }
 
 static const flow_schema *
-record_key(planner *p, flow_expression *const *keys, const setting *s, const flow_schema *input)
+record_key(planner *p, flow_expression *const *keys, const setting *s, const flow_schema *input, const char *came_from)
 {
 	flow_field_spec **specs = planner_allocate(p, (s->child_count + 1) * sizeof(*specs));
 	for (size_t i = 0; i < s->child_count && !p->failed; i++) {
-		const flow_schema *part = part_schema(p, keys[i], s->children[i]);
+		const flow_schema *part = part_schema(p, keys[i], s->children[i], came_from);
 		specs[i] = planner_allocate(p, sizeof(**specs));
 		if (part == NULL || specs[i] == NULL)
 			return NULL;
@@ -109,20 +109,23 @@ key_text(planner *p, const setting *s)
 }
 
 static const flow_schema *
-compile_keys(planner *p, const setting *s, const flow_schema *input, flow_expression **keys)
+compile_keys(planner *p, const plan_step *step, const flow_schema *input, flow_expression **keys)
 {
+	const setting *s = step->step->key_by;
+	const char *came_from = planner_came_from(p, step, 1);
 	if (s->kind == SETTING_STRING) {
-		keys[0] = plan_compile(p, s->text, input, s);
-		return keys[0] == NULL ? NULL : part_schema(p, keys[0], s);
+		keys[0] = plan_compile(p, s->text, input, s, came_from);
+		return keys[0] == NULL ? NULL : part_schema(p, keys[0], s, came_from);
 	}
 	int good = 1;
 	for (size_t i = 0; i < s->child_count; i++) {
-		keys[i] = plan_compile(p, s->children[i]->text, input, s->children[i]);
+		keys[i] = plan_compile(p, s->children[i]->text, input, s->children[i], came_from);
 		good &= keys[i] != NULL;
 	}
 	if (!good)
 		return NULL;
-	return s->child_count == 1 ? part_schema(p, keys[0], s->children[0]) : record_key(p, keys, s, input);
+	return s->child_count == 1 ? part_schema(p, keys[0], s->children[0], came_from)
+							   : record_key(p, keys, s, input, came_from);
 }
 
 int
@@ -140,7 +143,7 @@ plan_bind_key(planner *p, plan_step *step, plan_cursor *at)
 	}
 	size_t count = s->kind == SETTING_STRING ? 1 : s->child_count;
 	flow_expression **keys = planner_allocate(p, count * sizeof(*keys));
-	const flow_schema *schema = keys == NULL ? NULL : compile_keys(p, s, at->schema, keys);
+	const flow_schema *schema = keys == NULL ? NULL : compile_keys(p, step, at->schema, keys);
 	uint32_t number = schema == NULL ? PLAN_NONE : planner_add_node(p, OPERATOR_KEY_BY, step->step->index, 1, s);
 	if (number == PLAN_NONE)
 		return 0;
@@ -228,15 +231,15 @@ comes_with_event_time(planner *p, uint32_t start)
 }
 
 static int
-check_time_type(planner *p, const flow_expression *time, const char *text, const setting *place)
+check_time_type(planner *p, const flow_expression *time, const char *text, const setting *place, const char *came_from)
 {
 	const flow_schema *type = expressions_service.type(time);
 	if (type->kind == FLOW_KIND_TIMESTAMP || type->kind == FLOW_KIND_DATE || type->kind == FLOW_KIND_ANY)
 		return 1;
 	char name[64];
 	schema_print(type, 1, name, sizeof(name));
-	problem_at(p->problems, place, "event time '%s' is %s, not a timestamp; try cast(%s as timestamp)", text, name,
-			   text);
+	problem_at(p->problems, place, "event time '%s' is %s, not a timestamp; try cast(%s as timestamp)%s", text, name,
+			   text, came_from);
 	return 0;
 }
 
@@ -388,16 +391,17 @@ plan_bind_event_time(planner *p, plan_step *step, plan_cursor *inputs, uint32_t 
 			(comes_with_event_time(p, at->node) && (count == 1 || comes_with_event_time(p, inputs[1].node))))
 			return 1;
 		problem_at(p->problems, place,
-				   "'%s' works by event time, but its records have none: name the field that holds it",
-				   step->step->function);
+				   "'%s' works by event time, but its records have none: name the field that holds it%s",
+				   step->step->function, planner_came_from(p, step, count));
 		return 0;
 	}
 	const char *text = arena_copy_text(p->arena, function->event_time);
 	const setting *written = text == NULL || step->group == NULL ? NULL : place_of_text(step->group, text);
 	if (written != NULL)
 		place = written;
-	flow_expression *time = text == NULL ? NULL : plan_compile(p, text, at->schema, place);
-	if (time == NULL || !check_time_type(p, time, text, place))
+	const char *came_from = planner_came_from(p, step, count);
+	flow_expression *time = text == NULL ? NULL : plan_compile(p, text, at->schema, place, came_from);
+	if (time == NULL || !check_time_type(p, time, text, place, came_from))
 		return 0;
 	uint32_t key = first_key_by(p, step, at);
 	if (key == PLAN_NONE)

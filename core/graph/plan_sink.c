@@ -6,60 +6,38 @@
 #include "expr/expression.h"
 #include "graph/planner.h"
 
-/* Is the type known for each value only, or that of a field? */
-static int
-is_untyped(const flow_schema *schema)
-{
-	int found = schema->kind == FLOW_KIND_ANY;
-	for (uint32_t i = 0; schema->kind == FLOW_KIND_RECORD && i < schema->field_count; i++)
-		found |= schema->fields[i]->schema->kind == FLOW_KIND_ANY;
-	return found;
-}
-
-/* Problems are those of the step that writes. */
-static int
-check_side(planner *p, const plan_stream *stream, const plan_serde *serde, const flow_schema *schema, const char *side,
-		   const setting *place)
-{
-	if (serde->component == NULL)
-		return 1;
-	if (!FLOW_CAN(serde->ops, encoder_open)) {
-		problem_at(p->problems, place, "output '%s': the serde '%s' reads only; write with another one", stream->id,
-				   serde->component->id);
-		return 0;
-	}
-	flow_error error = { 0 };
-	flow_status status =
-		FLOW_CAN(serde->ops, check_encodable) ? serde->ops->check_encodable(serde->instance, schema, &error) : FLOW_OK;
-	if (error_settle(&error, status, "check_encodable") == FLOW_OK)
-		return 1;
-	const char *remedy = is_untyped(schema) || schema->kind != FLOW_KIND_RECORD ? p->graph->untyped_remedy : NULL;
-	problem_at(p->problems, place, "output '%s': serde '%s' cannot take these %s: %s%s%s", stream->id,
-			   serde->component->id, side, error_message(&error), remedy == NULL ? "" : "; ",
-			   remedy == NULL ? "" : remedy);
-	error_clear(&error);
-	return 0;
-}
-
 /* What takes "any" takes records of every type. */
 static int
-check_dictated(planner *p, const plan_stream *stream, const flow_schema *schema, const setting *place)
+check_dictated(planner *p, const plan_stream *stream, const flow_schema *schema, const plan_written *written)
 {
 	const flow_schema *wanted = stream->description.schema;
 	if (wanted == NULL || wanted->kind == FLOW_KIND_ANY || schema_equal(wanted, schema))
 		return 1;
-	problem_at(p->problems, place, "output '%s' takes %s, but the records are %s", stream->id,
-			   planner_schema_text(p, wanted), planner_schema_text(p, schema));
+	problem_at(p->problems, written->place, "output '%s' takes %s, but the records are %s%s", stream->id,
+			   planner_schema_text(p, wanted), planner_schema_text(p, schema), written->came_from);
 	return 0;
 }
 
+/* Where the first step that writes the output says so. */
+static const setting *
+first_writer(const planner *p, const plan_stream *stream)
+{
+	uint32_t sink = p->sink_nodes[stream - p->plan->streams];
+	for (uint32_t i = 0; i < p->link_count; i++)
+		if (p->links[i].to == sink)
+			return p->links[i].place;
+	return stream->place;
+}
+
 static int
-check_same(planner *p, const plan_stream *stream, const flow_schema *schema, const setting *place)
+check_same(planner *p, const plan_stream *stream, const flow_schema *schema, const plan_written *written)
 {
 	if (stream->schema == NULL || schema_equal(stream->schema, schema))
 		return 1;
-	problem_at(p->problems, place, "output '%s' gets %s here, but %s from another step; one output takes one type",
-			   stream->id, planner_schema_text(p, schema), planner_schema_text(p, stream->schema));
+	problem_at(p->problems, written->place,
+			   "output '%s' gets %s here, but %s from another step (%s); one output takes one type", stream->id,
+			   planner_schema_text(p, schema), planner_schema_text(p, stream->schema),
+			   setting_place(p->arena, first_writer(p, stream)));
 	return 0;
 }
 
@@ -83,7 +61,7 @@ sink_node(planner *p, uint32_t index, uint32_t kind)
 
 /* The expression that chooses partitions, where there is one. */
 static int
-settle_partition(planner *p, plan_stream *stream, const flow_schema *schema)
+settle_partition(planner *p, plan_stream *stream, const flow_schema *schema, const char *came_from)
 {
 	const setting *place = stream->partition_setting;
 	if (place == NULL || stream->partition != NULL)
@@ -94,33 +72,47 @@ settle_partition(planner *p, plan_stream *stream, const flow_schema *schema)
 				   system->name, system->component->id);
 		return 0;
 	}
-	flow_expression *partition = plan_compile(p, place->text, schema, place);
+	flow_expression *partition = plan_compile(p, place->text, schema, place, came_from);
 	if (partition == NULL)
 		return 0;
 	const flow_schema *type = expressions_service.type(partition);
 	if (type->kind != FLOW_KIND_INT64 && type->kind != FLOW_KIND_UINT64) {
-		problem_at(p->problems, place, "a partition is a whole number, and this is %s", planner_schema_text(p, type));
+		problem_at(p->problems, place, "a partition is a whole number, and this is %s%s", planner_schema_text(p, type),
+				   came_from);
 		return 0;
 	}
 	stream->partition = partition;
 	return 1;
 }
 
+/* Problems are those of the step that writes. */
 static int
 settle_output(planner *p, plan_stream *stream, const flow_schema *schema, const flow_schema *key_schema,
-			  const setting *place)
+			  const setting *place, const char *came_from)
 {
-	int good = check_dictated(p, stream, schema, place) && check_same(p, stream, schema, place) &&
-			   check_side(p, stream, &stream->value, schema, "records", place);
+	const plan_written written = { "output", stream->id, place, came_from };
+	int good = check_dictated(p, stream, schema, &written) && check_same(p, stream, schema, &written) &&
+			   planner_check_written(p, &written, &stream->value, schema, "records");
 	if (key_schema != NULL)
-		good &= check_side(p, stream, &stream->key, key_schema, "keys", place);
-	if (!good || !settle_partition(p, stream, schema))
+		good &= planner_check_written(p, &written, &stream->key, key_schema, "keys");
+	if (!good || !settle_partition(p, stream, schema, came_from))
 		return 0;
 	stream->schema = schema;
 	stream->value.schema = schema;
 	stream->key_schema = stream->key.component == NULL && stream->description.key_schema == NULL ? NULL : key_schema;
 	stream->key.schema = stream->key_schema;
 	return 1;
+}
+
+/* What a function makes has its type from the step itself. */
+static const char *
+written_from(planner *p, const plan_step *step)
+{
+	const graph_origin itself = { .step = step->step->index, .stream = GRAPH_NONE };
+	if (step->step->function == NULL)
+		return planner_came_from(p, step, 1);
+	const char *text = planner_owned_format(p, "; the records come from %s", planner_origin_name(p, &itself));
+	return text == NULL ? "" : text;
 }
 
 int
@@ -148,7 +140,8 @@ plan_bind_sink(planner *p, plan_step *step, const plan_cursor *at)
 				   "output '%s' takes the dead letters; give the records an output of their own", stream->id);
 		return 0;
 	}
-	if (!p->stream_usable[index] || !settle_output(p, stream, at->schema, at->key_schema, written->to_place))
+	if (!p->stream_usable[index] ||
+		!settle_output(p, stream, at->schema, at->key_schema, written->to_place, written_from(p, step)))
 		return 0;
 	uint32_t number = sink_node(p, index, OPERATOR_SINK);
 	if (number == PLAN_NONE)
@@ -199,7 +192,7 @@ plan_bind_dead_letters(planner *p)
 		stream->record_errors = RECORD_ERRORS_FAIL; /* a dead letter that cannot be written has no other place to go */
 	const flow_schema *schema = dead_letter_schema(p);
 	if (schema == NULL || !p->stream_usable[p->dead_letter_stream] ||
-		!settle_output(p, stream, schema, NULL, stream->place))
+		!settle_output(p, stream, schema, NULL, stream->place, ""))
 		return;
 	uint32_t number = sink_node(p, p->dead_letter_stream, OPERATOR_DEAD_LETTERS);
 	if (number == PLAN_NONE)

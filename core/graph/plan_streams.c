@@ -24,25 +24,37 @@ is_for_other_direction(uint32_t direction, const flow_component *component, cons
 	return direction == FLOW_DIRECTION_INPUT ? outputs && !inputs : inputs && !outputs;
 }
 
-/* Layer 2: what the system says for its streams. The stream's own setting, in whatever layer, beats it. A serde is one
- * thing: parts of the system's never mix with parts of the stream's. */
+static void
+put_system_default(planner *p, const char *id, const setting *s)
+{
+	setting *copy = setting_copy(config_arena(p->config), s, LAYER_SYSTEM, NULL);
+	const char *key[3] = { "streams", id, s->name };
+	p->failed |= copy == NULL;
+	if (copy != NULL)
+		config_put(p->config, key, 3, copy);
+}
+
+void
+planner_put_system_serde(planner *p, const char *id, const setting *system, const setting *group)
+{
+	const setting *serde = setting_child(group, "serde") != NULL ? NULL : setting_child(system, "serde");
+	if (serde != NULL && serde->layer != LAYER_DEFAULT)
+		put_system_default(p, id, serde);
+}
+
+/* Layer 2: what the system says for its streams. The stream's own setting, in whatever layer, beats it. */
 void
 planner_put_system_defaults(planner *p, const char *id, uint32_t direction, const flow_component *component,
 							const setting *system, const setting *group)
 {
 	const setting *defaults = setting_child(system, "stream_defaults");
-	const setting *serde = setting_child(group, "serde") != NULL ? NULL : setting_child(system, "serde");
 	size_t count = defaults == NULL || defaults->kind != SETTING_GROUP ? 0 : defaults->child_count;
-	for (size_t i = 0; i <= count; i++) {
-		const setting *s = i < count ? defaults->children[i] : serde;
-		if (s == NULL || s->layer == LAYER_DEFAULT || is_for_other_direction(direction, component, s->name))
-			continue;
-		setting *copy = setting_copy(config_arena(p->config), s, LAYER_SYSTEM, NULL);
-		const char *key[3] = { "streams", id, s->name };
-		p->failed |= copy == NULL;
-		if (copy != NULL)
-			config_put(p->config, key, 3, copy);
+	for (size_t i = 0; i < count; i++) {
+		const setting *s = defaults->children[i];
+		if (s->layer != LAYER_DEFAULT && !is_for_other_direction(direction, component, s->name))
+			put_system_default(p, id, s);
 	}
+	planner_put_system_serde(p, id, system, group);
 }
 
 static uint32_t
@@ -142,138 +154,26 @@ read_properties(planner *p, plan_stream *stream, const setting *group, const flo
 /* --- serdes
  * --------------------------------------------------------------------------------------------------------------- */
 
-struct open_serde {
-	const flow_serde_ops *ops;
-	flow_serde *instance;
-};
-
-static void
-close_serde(void *owner)
-{
-	struct open_serde *open = owner;
-	open->ops->close(open->instance);
-}
-
-/* The setting, or what it overrides, that no descriptor made; NULL: none. */
-static const setting *
-foreign_setting(const setting *s)
-{
-	while (s != NULL && s->layer != LAYER_FILE && s->layer != LAYER_JOB && s->layer != LAYER_COMMAND)
-		s = s->overrode;
-	return s;
-}
-
-/* Also where they are overridden. */
-int
-planner_refuse_foreign_serde(planner *p, const setting *s)
-{
-	const setting *foreign = foreign_setting(s);
-	if (foreign != NULL)
-		problem_at(p->problems, foreign,
-				   "the serde of an input or output is set in the application only, not by configuration");
-	int refused = foreign != NULL;
-	for (size_t i = 0; i < s->child_count && !refused; i++)
-		refused = planner_refuse_foreign_serde(p, s->children[i]);
-	return refused;
-}
-
-static int
-check_serde_form(planner *p, const plan_stream *stream, const setting *s, const flow_component *serde, int key)
-{
-	const flow_component *system = p->plan->systems[stream->system].component;
-	int bytes = (system->flags & FLOW_SYSTEM_BYTE_STREAMS) != 0;
-	if (key && bytes) {
-		problem_at(p->problems, s, "records of system '%s' (%s) have no keys, so there is no serde for them",
-				   p->plan->systems[stream->system].name, system->id);
-		return 0;
-	}
-	if ((serde->flags & (bytes ? FLOW_SERDE_STREAM : FLOW_SERDE_RECORD)) != 0)
-		return 1;
-	problem_at(p->problems, s,
-			   bytes ? "serde '%s' cannot cut records out of a stream of bytes, which system '%s' gives"
-					 : "serde '%s' is for streams of bytes; system '%s' has records",
-			   serde->id, p->plan->systems[stream->system].name);
-	return 0;
-}
-
-static int
-open_serde(planner *p, const plan_stream *stream, const setting *s, const char *part, plan_serde *serde)
-{
-	size_t before = p->problems->errors;
-	int key = part != NULL && strcmp(part, "key") == 0;
-	const flow_options *options = NULL;
-	const flow_component *component = planner_component_setting(p, FLOW_SERDE, s, &options);
-	if (component == NULL || options == NULL || stream->system == PLAN_NONE ||
-		!check_serde_form(p, stream, s, component, key) || p->problems->errors != before)
-		return 0;
-	struct open_serde *open = planner_allocate(p, sizeof(*open));
-	if (open == NULL)
-		return 0;
-	open->ops = component->ops;
-	flow_error error = { 0 };
-	uint32_t use = stream->direction == FLOW_DIRECTION_INPUT ? FLOW_SERDE_DECODES : FLOW_SERDE_ENCODES;
-	if (error_settle(&error, open->ops->open(p->host, options, use, &open->instance, &error), "open") != FLOW_OK) {
-		const setting *at = error.option == NULL ? NULL : setting_child(s, error.option);
-		problem_at(p->problems, at == NULL ? s : at, "serde '%s': %s", component->id, error_message(&error));
-		error_clear(&error);
-		return 0;
-	}
-	if (!arena_on_destroy(p->arena, close_serde, open)) {
-		p->failed = 1;
-		return 0;
-	}
-	*serde = (plan_serde){ .component = component, .ops = open->ops, .instance = open->instance, .options = options };
-	planner_put_part_defaults(p, "streams", stream->id, "serde", part, component, s);
-	return 1;
-}
-
-static int
-open_key_and_value(planner *p, plan_stream *stream, const setting *s)
-{
-	static const char *const words[] = { "key", "value", "type" };
-	const setting *key = setting_child(s, "key"), *value = setting_child(s, "value");
-	int good = 1;
-	for (size_t i = 0; i < s->child_count; i++) {
-		const setting *other = s->children[i];
-		if (other == key || other == value)
-			continue;
-		problem *found = problem_at(p->problems, other, "a serde has 'key' and 'value', or 'type' and its options");
-		problem_suggest(p->problems, found, other->name, words, 3);
-		good = 0;
-	}
-	if (value == NULL && good) {
-		problem_in(p->problems, s, "value", "is missing: { key = \"...\"; value = \"...\"; }");
-		good = 0;
-	}
-	if (key != NULL)
-		good &= open_serde(p, stream, key, "key", &stream->key);
-	if (value != NULL)
-		good &= open_serde(p, stream, value, "value", &stream->value);
-	return good;
-}
-
 static int
 open_serdes(planner *p, plan_stream *stream, const setting *group)
 {
 	const setting *s = setting_child(group, "serde");
-	const flow_component *system = stream->system == PLAN_NONE ? NULL : p->plan->systems[stream->system].component;
-	if (s == NULL) {
-		if (system == NULL || (system->flags & FLOW_SYSTEM_OWN_SERDE) != 0 || stream->description.schema != NULL)
-			return 1;
-		problem_in(p->problems, stream->place, "serde", "is missing: how its records are %s, like serde = \"json\"",
-				   stream->direction == FLOW_DIRECTION_INPUT ? "read" : "written");
-		return 0;
-	}
-	if (planner_refuse_foreign_serde(p, s))
-		return 0;
-	if (system != NULL && (system->flags & FLOW_SYSTEM_OWN_SERDE) != 0) {
-		problem_at(p->problems, s, "system '%s' (%s) has a form of its own; its streams take no serde",
-				   p->plan->systems[stream->system].name, system->id);
-		return 0;
-	}
-	if (s->kind == SETTING_GROUP && setting_child(s, "type") == NULL)
-		return open_key_and_value(p, stream, s);
-	return open_serde(p, stream, s, NULL, &stream->value);
+	const plan_system *system = stream->system == PLAN_NONE ? NULL : &p->plan->systems[stream->system];
+	const plan_serde_owner owner = {
+		.id = stream->id,
+		.system = system == NULL ? NULL : system->name,
+		.component = system == NULL ? NULL : system->component,
+		.use = stream->direction == FLOW_DIRECTION_INPUT ? FLOW_SERDE_DECODES : FLOW_SERDE_ENCODES,
+		.value = &stream->value,
+		.key = &stream->key,
+	};
+	if (s != NULL)
+		return !planner_refuse_foreign_serde(p, s) && planner_open_serdes(p, &owner, s);
+	if (system == NULL || (system->component->flags & FLOW_SYSTEM_OWN_SERDE) != 0 || stream->description.schema != NULL)
+		return 1;
+	problem_in(p->problems, stream->place, "serde", "is missing: how its records are %s, like serde = \"json\"",
+			   stream->direction == FLOW_DIRECTION_INPUT ? "read" : "written");
+	return 0;
 }
 
 /* --- types

@@ -61,7 +61,7 @@ table_schema(const char *name, const flow_schema **schema, const flow_schema **k
 		return error_set(error, FLOW_E_UNSUPPORTED, "schemas of tables can be asked for in bind only");
 	const plan_table *table = find_table(serving, name);
 	if (table == NULL)
-		return error_set(error, FLOW_E_NOT_FOUND, "no table is called '%s'", name);
+		return error_set(error, FLOW_E_CONFIG, "no table is called '%s'", name);
 	if (table->schema == NULL) {
 		missed = table->name;
 		return error_set(error, FLOW_E_UNAVAILABLE, "table '%s' has no schema yet", name);

@@ -134,6 +134,33 @@ const char *const *planner_unjudged(planner *p, const flow_option_set *host_set,
 uint32_t planner_record_errors(const flow_options *options, const char *name, uint32_t absent);
 void planner_name_service(planner *p);
 
+/* --- plan_serde.c
+ * ---------------------------------------------------------------------------------------------------------------- */
+
+/* Whose serdes are opened: those of an input or an output. */
+typedef struct plan_serde_owner {
+	const char *id;
+	const char *system;              /* NULL: none, or it is not known */
+	const flow_component *component; /* of the system, likewise */
+	uint32_t use;                    /* FLOW_SERDE_* */
+	plan_serde *value, *key;         /* filled in; a key only where one is written */
+} plan_serde_owner;
+
+/* What is written with a serde, for messages: "output", "late", where that stands, and where the records come from. */
+typedef struct plan_written {
+	const char *what, *id;
+	const setting *place;
+	const char *came_from;
+} plan_written;
+
+/* Serdes of inputs and outputs belong to the application: reports those of other layers. 0: there is none. */
+int planner_refuse_foreign_serde(planner *p, const setting *s);
+/* "name", { type = "name"; options } or { key = ...; value = ...; }. 0: reported. */
+int planner_open_serdes(planner *p, const plan_serde_owner *owner, const setting *s);
+/* Whether the serde (none is fine) can write values of this type. `side`: "records", "keys". 0: reported. */
+int planner_check_written(planner *p, const plan_written *written, const plan_serde *serde, const flow_schema *schema,
+						  const char *side);
+
 /* --- the parts of a plan
  * ------------------------------------------------------------------------------------------------ */
 
@@ -146,8 +173,8 @@ void plan_streams(planner *p);   /* plan_streams.c */
 /* What a stream has of its system: layer 2. `component` is the system's, `system` its settings, `group` those of the stream. */
 void planner_put_system_defaults(planner *p, const char *id, uint32_t direction, const flow_component *component,
 								 const setting *system, const setting *group);
-/* Serdes belong to the application: reports those of other layers. 0: there is none. */
-int planner_refuse_foreign_serde(planner *p, const setting *s);
+/* Of these the serde alone. It is one thing: parts of the system's never mix with parts of the stream's. */
+void planner_put_system_serde(planner *p, const char *id, const setting *system, const setting *group);
 /* plan_transformer.c: the input's own one, or that of its system; its types. 0: reported. */
 int plan_transform(planner *p, plan_stream *stream, const setting *group);
 /* The node that applies it. */
@@ -169,8 +196,10 @@ void plan_tables_check(planner *p); /* what holds for tables once all is bound *
 void plan_bind(planner *p);           /* plan_bind.c: steps to nodes and links */
 void plan_report_waiting(planner *p); /* plan_tables.c: steps that wait for tables which nobody writes */
 int plan_bind_key(planner *p, plan_step *step, plan_cursor *at); /* plan_key.c */
-/* plan_key.c. It lives as long as the plan. NULL: it is wrong, which is a problem at `place`. */
-flow_expression *plan_compile(planner *p, const char *text, const flow_schema *schema, const setting *place);
+/* plan_key.c. Over records of a type that has its place in `came_from`. It lives as long as the plan. NULL: it is wrong, which is a
+ * problem at `place`. */
+flow_expression *plan_compile(planner *p, const char *text, const flow_schema *schema, const setting *place,
+							  const char *came_from);
 /* `inputs`: where the function's `count` inputs come from. */
 int plan_bind_event_time(planner *p, plan_step *step, plan_cursor *inputs, uint32_t count,
 						 const flow_function_plan *function);
@@ -189,6 +218,11 @@ int planner_check_pair(planner *p, const plan_step *step, const plan_cursor *fir
 uint32_t planner_input_ends(const planner *p, const plan_step *step, uint32_t input);
 /* "input 'flights'", "step 'delayed' (late.conf:12)": for messages. */
 const char *planner_origin_name(planner *p, const graph_origin *origin);
+/* "; the records come from input 'flights' (late.conf:4)": the other place of an error about the type of what a step takes by its
+ * first input, or by two. */
+const char *planner_came_from(planner *p, const plan_step *step, uint32_t count);
+/* Whether an error of a component is about what it gets, rather than about its own options. */
+int planner_is_about_types(flow_status status);
 /* plan_function.c: what a function says about itself in bind is not believed unseen. 0: reported. */
 int plan_check_function(planner *p, const plan_step *step, const flow_function_plan *function,
 						const plan_cursor *inputs, uint32_t count);

@@ -210,7 +210,8 @@ typedef struct flow_function_ops {
 	uint32_t reserved;
 	/* [main], [control]; blocking-ok. Settles schemas and state for these inputs. *binding is handed to open; errors are
 	 * plan-time errors with place. Called again when a schema changes in mid-stream: instances are closed and opened with the new
-	 * binding, state stays. Check in here what the input must be (keyed, ...), or set needs_*. */
+	 * binding, state stays. Check in here what the input must be (keyed, ...), or set needs_*; to FLOW_E_TYPE the host adds
+	 * where the records come from. */
 	flow_status (*bind)(const flow_host *host, const flow_options *options, const flow_function_input *const *inputs,
 	                    uint32_t input_count, flow_function_plan *plan, void **binding, flow_error *error);
 	void (*unbind)(void *binding); /* [main] after all instances are closed */

@@ -166,11 +166,25 @@ sink_all_bind(PARAMETERS)
 		return FLOW_OK;                                                                                                \
 	}
 VARIANT(block, plan->blocks = 1)
-VARIANT(pair, plan->shape = FLOW_SHAPE_TWO_INPUTS)
 VARIANT(split, plan->shape = FLOW_SHAPE_TWO_OUTPUTS)
 VARIANT(keyed_only, plan->needs_keyed = 1)
 VARIANT(timed, plan->needs_event_time = 1)
 VARIANT(sloppy, bound->passes[0] = 1000)
+
+
+/* Joins records of as many fields. */
+static flow_status
+pair_bind(PARAMETERS)
+{
+	UNUSED;
+	if (input_count == 2 && inputs[0]->schema->field_count != inputs[1]->schema->field_count)
+		return flow_fail(fixture_host, error, FLOW_E_TYPE, "the inputs have %u and %u fields", inputs[0]->schema->field_count,
+						 inputs[1]->schema->field_count);
+	if (bind_pass(inputs[0], plan, binding) == NULL)
+		return NO_MEMORY;
+	plan->shape = FLOW_SHAPE_TWO_INPUTS;
+	return FLOW_OK;
+}
 
 OPTION(where_option, .type = FLOW_OPTION_EXPRESSION, .flags = FLOW_OPTION_PRIMARY | FLOW_OPTION_REQUIRED,
 	   .name = "where", .doc = "Fixture.");

@@ -52,7 +52,7 @@ total_bind(const flow_host *the_host, const flow_options *options, const flow_fu
 	flow_slice name = flow_option_text(options, "field");
 	int32_t field = input->kind == FLOW_KIND_RECORD ? flow_schema_find(input, name) : -1;
 	if (field < 0 || input->field_count >= 255)
-		return flow_fail(host, error, FLOW_E_CONFIG, "there is no field %s to add up", name.data);
+		return flow_fail(host, error, FLOW_E_TYPE, "there is no field %s to add up", name.data);
 	if (input->fields[field]->schema->kind != FLOW_KIND_INT64 && input->fields[field]->schema->kind != FLOW_KIND_INT32)
 		return flow_fail(host, error, FLOW_E_TYPE, "field %s must be an integer: cast it", name.data);
 	struct binding *settled = flow_new(host, sizeof(*settled));

@@ -235,7 +235,8 @@ given_an_expression_that_chooses_partitions_when_planned_then_its_type_and_the_s
 	expect(state, OUTPUT("partition = \"x % 4\";"),
 		   AT_PARTITION "outputs of the system 'local' (messaging) have no partitions that a job can choose\n");
 	expect(state, OUTPUT("partition = \"s\"; takes_targets = true;"),
-		   AT_PARTITION "a partition is a whole number, and this is string\n");
+		   AT_PARTITION "a partition is a whole number, and this is string; the records come from input 'a' "
+						"(flowd.conf:3)\n");
 	const plan *p = plan_text_plan(*state, OUTPUT("partition = \"x % 4\"; takes_targets = true;"));
 	assert_non_null(plan_text_stream(p, "o", FLOW_DIRECTION_OUTPUT)->partition);
 }

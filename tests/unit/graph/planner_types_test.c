@@ -10,7 +10,7 @@ expect(void **state, const char *conf, const char *reported)
 	assert_string_equal(plan_text_problems(*state, conf), reported);
 }
 
-/* Steps stand from line 6 on. Records: x int64, y string, t timestamp, m a map, bytes. */
+/* Steps stand from line 9 on, inputs a and b in line 3, raw in line 4. Records: x int64, y string, t timestamp, m a map, bytes. */
 #define HEAD                                                                                                           \
 	"application: { name = \"t\"; systems: { local: { type = \"messaging\"; serde: { type = \"json\";\n"               \
 	"  types: { x = \"int64\"; y = \"string?\"; t = \"timestamp\"; m = \"map<int64>\"; }; }; }; };\n"                  \
@@ -25,13 +25,40 @@ expect(void **state, const char *conf, const char *reported)
 /* --- functions --- */
 
 static void
-given_an_expression_of_an_unknown_field_when_bound_then_its_line_and_the_nearest_field_are_named(void **state)
+given_an_expression_of_an_unknown_field_when_bound_then_its_line_the_nearest_field_and_the_input_are_named(void **state)
 {
 	const char *reported = plan_text_problems(
 		*state, FLOW("{ from = \"a\"; to = \"o\"; },\n{ from = \"a\";\nwhere = \"xx > 1\"; to = \"o\"; }"));
-	assert_non_null(strstr(reported, "flowd.conf:11: application.flow[1].where: "));
-	assert_non_null(strstr(reported, "xx"));
-	assert_null(strstr(strstr(reported, "where: ") + 1, "flowd.conf"));
+	assert_string_equal(reported, "flowd.conf:11: application.flow[1].where: unknown field \"xx\", did you mean \"x\"? at character 1; "
+								  "the records come from input 'a' (flowd.conf:3)\n");
+}
+
+static void
+given_an_expression_of_a_wrong_type_when_bound_then_the_step_before_is_named_too(void **state)
+{
+	expect(state,
+		   FLOW("{ name = \"s\"; from = \"a\"; pass = true; },\n{ where = \"y > x\"; to = \"o\"; },\n"
+				"{ from = [\"b\", \"a\"]; where = \"y > x\"; to = \"o\"; }"),
+		   "flowd.conf:10: application.flow[1].where: string and int64 cannot be compared; cast one of them at character 3; the "
+		   "records come from step 's' (flowd.conf:9)\n"
+		   "flowd.conf:11: application.flow[2].where: string and int64 cannot be compared; cast one of them at character 3; the "
+		   "records come from input 'b' (flowd.conf:3)\n");
+}
+
+static void
+given_a_function_that_cannot_take_two_inputs_when_bound_then_both_of_them_are_named(void **state)
+{
+	expect(state, FLOW("{ name = \"s\"; from = \"a\"; pass = true; },\n{ connect = \"raw\"; pair = true; to = \"o\"; }"),
+		   "flowd.conf:10: application.flow[1]: the inputs have 4 and 1 fields; the records come from step 's' (flowd.conf:9) and "
+		   "input 'raw' (flowd.conf:4)\n");
+}
+
+static void
+given_an_expression_that_is_none_when_bound_then_no_input_is_blamed(void **state)
+{
+	const char *reported = plan_text_problems(*state, FLOW("{ from = \"a\"; where = \"x >\"; to = \"o\"; }"));
+	assert_non_null(strstr(reported, "flowd.conf:9: application.flow[0].where: "));
+	assert_null(strstr(reported, "the records come from"));
 }
 
 static void
@@ -55,11 +82,11 @@ given_functions_that_a_step_cannot_hold_when_bound_then_it_is_said_why(void **st
 			 "{ from = \"a\"; timed = true; to = \"o\"; }"),
 		"flowd.conf:9: application.flow[0]: 'pair' takes two inputs; name the second one: connect = \"...\"\n"
 		"flowd.conf:10: application.flow[1]: plugin error: 'split' has the shape of two outputs, but describes one\n"
-		"flowd.conf:11: application.flow[2]: 'keyed_only' needs a keyed stream: put key_by = \"...\" in front of it\n"
+		"flowd.conf:11: application.flow[2]: 'keyed_only' needs a keyed stream: put key_by = \"...\" in front of it; the "
+		"records come from input 'a' (flowd.conf:3)\n"
 		"flowd.conf:12: application.flow[3]: plugin error: 'sloppy' passes on a field that its input does not have\n"
 		"flowd.conf:13: application.flow[4]: 'timed' works by event time, but its records have none: name the field "
-		"that holds "
-		"it\n");
+		"that holds it; the records come from input 'a' (flowd.conf:3)\n");
 }
 
 static void
@@ -152,9 +179,12 @@ given_keys_that_cannot_be_when_bound_then_they_are_refused(void **state)
 		*state,
 		FLOW("{ from = \"a\"; key_by = \"m\"; to = \"o\"; },\n{ from = \"a\"; key_by = \"null\"; to = \"o\"; },\n"
 			 "{ from = \"a\"; key_by = (\"x\",\n\"nobody\"); to = \"o\"; }"));
-	assert_non_null(strstr(reported, "flowd.conf:9: application.flow[0].key_by: a map cannot be part of a key\n"));
-	assert_non_null(strstr(reported, "flowd.conf:10: application.flow[1].key_by: the key is always null\n"));
-	assert_non_null(strstr(reported, "application.flow[2].key_by[1]: "));
+	assert_non_null(strstr(reported, "flowd.conf:9: application.flow[0].key_by: a map cannot be part of a key; the records come "
+									 "from input 'a' (flowd.conf:3)\n"));
+	assert_non_null(strstr(reported, "flowd.conf:10: application.flow[1].key_by: the key is always null; the records come from "
+									 "input 'a' (flowd.conf:3)\n"));
+	assert_non_null(strstr(reported, "flowd.conf:12: application.flow[2].key_by[1]: unknown field \"nobody\""));
+	assert_non_null(strstr(strstr(reported, "nobody"), "; the records come from input 'a' (flowd.conf:3)\n"));
 }
 
 /* --- event time --- */
@@ -226,7 +256,7 @@ given_an_event_time_that_is_no_time_when_bound_then_its_option_is_the_place(void
 {
 	expect(state, FLOW("{ from = \"a\"; key_by = \"x\"; },\n{ name = \"n\";\n" WINDOW("x") " to = \"o\"; }"),
 		   "flowd.conf:11: application.flow[1].window.time: event time 'x' is int64, not a timestamp; try cast(x as "
-		   "timestamp)\n");
+		   "timestamp); the records come from the step at flowd.conf:9\n");
 }
 
 /* --- tables --- */
@@ -381,17 +411,20 @@ given_records_that_the_serde_cannot_take_when_planned_then_the_step_is_the_place
 {
 	expect(
 		state, FLOW("{ from = \"raw\";\nto = \"o\"; },\n{ from = \"a\"; key_by = \"x\"; to = \"keyed\"; }"),
-		"flowd.conf:10: application.flow[0].to: output 'o': serde 'json' cannot take these records: field z is bytes\n"
+		"flowd.conf:10: application.flow[0].to: output 'o': serde 'json' cannot take these records: field z is bytes; "
+		"the records come from input 'raw' (flowd.conf:4)\n"
 		"flowd.conf:11: application.flow[1].to: output 'keyed': serde 'string' cannot take these keys: it is no "
-		"string\n");
+		"string; the records come from input 'a' (flowd.conf:3)\n");
 }
 
 static void
 given_an_output_of_another_type_when_planned_then_both_types_are_named(void **state)
 {
-	expect(state, FLOW("{ from = \"a\"; to = \"typed\"; }"),
+	expect(state, FLOW("{ from = \"a\"; to = \"typed\"; },\n{ name = \"w\"; from = \"a\"; where = \"x > 1\";\nto = \"typed\"; }"),
 		   "flowd.conf:9: application.flow[0].to: output 'typed' takes record(x:int64), but the records are "
-		   "record(x:int64,y:string?,t:timestamp,m:map<int64>)\n");
+		   "record(x:int64,y:string?,t:timestamp,m:map<int64>); the records come from input 'a' (flowd.conf:3)\n"
+		   "flowd.conf:11: application.flow[1].to: output 'typed' takes record(x:int64), but the records are "
+		   "record(x:int64,y:string?,t:timestamp,m:map<int64>); the records come from step 'w' (flowd.conf:10)\n");
 }
 
 static void
@@ -407,13 +440,13 @@ given_an_output_that_takes_any_type_when_planned_then_records_of_a_type_are_fine
 }
 
 static void
-given_two_steps_that_write_different_types_when_planned_then_both_types_are_named(void **state)
+given_two_steps_that_write_different_types_when_planned_then_both_types_and_places_are_named(void **state)
 {
 	expect(state,
 		   FLOW("{ from = \"a\"; to = \"o\"; },\n{ from = \"a\"; key_by = \"x\"; },\n{ name = \"n\"; aggregate: { n = "
 				"\"count(*)\"; }; to = \"o\"; }"),
 		   "flowd.conf:11: application.flow[2].to: output 'o' gets record(key:string,n:int64) here, but "
-		   "record(x:int64,y:string?,t:timestamp,m:map<int64>) from another step; one output takes one type\n");
+		   "record(x:int64,y:string?,t:timestamp,m:map<int64>) from another step (flowd.conf:9); one output takes one type\n");
 }
 
 static void
@@ -477,7 +510,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(given_an_expression_of_an_unknown_field_when_bound_then_its_line_and_the_nearest_field_are_named),
+		TEST(given_an_expression_of_an_unknown_field_when_bound_then_its_line_the_nearest_field_and_the_input_are_named),
+		TEST(given_an_expression_of_a_wrong_type_when_bound_then_the_step_before_is_named_too),
+		TEST(given_a_function_that_cannot_take_two_inputs_when_bound_then_both_of_them_are_named),
+		TEST(given_an_expression_that_is_none_when_bound_then_no_input_is_blamed),
 		TEST(given_errors_in_two_branches_when_bound_then_both_are_reported),
 		TEST(given_functions_that_a_step_cannot_hold_when_bound_then_it_is_said_why),
 		TEST(given_a_step_behind_one_without_records_when_bound_then_it_is_refused),
@@ -508,7 +544,7 @@ main(void)
 		TEST(given_records_that_the_serde_cannot_take_when_planned_then_the_step_is_the_place),
 		TEST(given_an_output_of_another_type_when_planned_then_both_types_are_named),
 		TEST(given_an_output_that_takes_any_type_when_planned_then_records_of_a_type_are_fine),
-		TEST(given_two_steps_that_write_different_types_when_planned_then_both_types_are_named),
+		TEST(given_two_steps_that_write_different_types_when_planned_then_both_types_and_places_are_named),
 		TEST(given_dead_letters_wanted_without_an_output_when_planned_then_it_is_missed),
 		TEST(given_the_dead_letters_as_a_steps_output_when_planned_then_it_is_refused),
 		TEST(given_two_transactions_when_planned_then_both_outputs_are_named),
