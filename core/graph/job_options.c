@@ -235,8 +235,15 @@ OPTION(intermediate_partitions, .type = FLOW_OPTION_INT, .name = "partitions", .
 	   .example = "8",
 	   .doc = "Its partitions. Without it: as many as the streams that it is joined with, else as the largest input or "
 			  "output.");
+OPTION(
+	intermediate_serde, .type = FLOW_OPTION_REFERENCE, .name = "serde", .refers_to = "serde",
+	.example = "{ key = \"string\"; value = \"json\"; }",
+	.doc =
+		"How its records are written and read again: { key = ...; value = ...; }, since they have keys; each is the "
+		"name of a serde or a group { type = \"json\"; ... } with its options. Configuration may set it. Without it: "
+		"that of its system, which must have both too.");
 static const flow_option *const intermediate_list[] = {
-	&intermediate_system, &stream_serde, &stream_physical_name, &intermediate_partitions, NULL,
+	&intermediate_system, &intermediate_serde, &stream_physical_name, &intermediate_partitions, NULL,
 };
 SET(intermediate_options, "intermediate",
 	"What every intermediate stream has besides its system's own options for outputs. They stand under streams.<name>, "

@@ -103,8 +103,10 @@ typedef struct plan_intermediate {
 	const char *id; /* job and operator: settings stand under streams.<id> */
 	const char *physical_name;
 	const char *system;    /* NULL: there is no default system */
+	plan_serde value, key; /* none without a system, unless they were set */
 	uint32_t partitioning; /* EDGE_* */
 	uint32_t from;         /* operator */
+	uint32_t output;       /* of it: 0 or 1 */
 	int32_t partitions;
 	uint32_t given; /* the count was set, not planned */
 	const setting *place;
@@ -160,8 +162,9 @@ typedef struct plan_edge {
 	uint32_t to;
 	uint32_t input; /* 0 or 1 */
 	uint32_t partitioning;
-	uint32_t exchange;    /* crosses tasks: through rings; else a direct call */
-	const char *delivery; /* for people: "exactly once", "at least once" */
+	uint32_t exchange;     /* crosses tasks: through rings; else a direct call */
+	uint32_t intermediate; /* what a partitioning makes of it: index into plan.intermediates; PLAN_NONE: nothing */
+	const char *delivery;  /* for people: "exactly once", "at least once" */
 } plan_edge;
 
 typedef struct plan_stage {

@@ -17,8 +17,7 @@ typedef struct agreement {
 	planner *p;
 	root *roots;
 	uint32_t stream_count;
-	uint32_t *intermediate_of; /* by edge; PLAN_NONE: records go on as they are */
-	uint32_t *first_edge;      /* by operator: edges into it, as positions in `edges` */
+	uint32_t *first_edge; /* by operator: edges into it, as positions in `edges` */
 	uint32_t *edges;
 	uint32_t *stack;
 	uint8_t *seen; /* by operator */
@@ -56,46 +55,161 @@ is_intermediate(const plan *pl, const plan_edge *edge)
 }
 
 static void
-list_intermediates(planner *p, uint32_t *intermediate_of)
+list_intermediates(planner *p)
 {
 	plan *pl = p->plan;
 	pl->intermediates = planner_allocate(p, (pl->edge_count + 1) * sizeof(*pl->intermediates));
 	for (uint32_t i = 0; i < pl->edge_count && !p->failed; i++) {
-		const plan_edge *edge = &pl->edges[i];
-		intermediate_of[i] = PLAN_NONE;
+		plan_edge *edge = &pl->edges[i];
 		const char *id = is_intermediate(pl, edge) ? intermediate_id(p, edge) : NULL;
 		if (id == NULL)
 			continue;
-		uint32_t known = find_intermediate(pl, id);
-		if (known == PLAN_NONE) {
-			known = pl->intermediate_count++;
-			pl->intermediates[known] = (plan_intermediate){ .id = id,
-															.physical_name = id,
-															.partitioning = edge->partitioning,
-															.from = edge->from,
-															.partitions = FLOW_PARTITIONS_UNKNOWN,
-															.place = pl->operators[edge->to].place };
-		}
-		intermediate_of[i] = known;
+		edge->intermediate = find_intermediate(pl, id);
+		if (edge->intermediate != PLAN_NONE)
+			continue;
+		edge->intermediate = pl->intermediate_count++;
+		pl->intermediates[edge->intermediate] = (plan_intermediate){ .id = id,
+																	 .physical_name = id,
+																	 .partitioning = edge->partitioning,
+																	 .from = edge->from,
+																	 .output = edge->output,
+																	 .partitions = FLOW_PARTITIONS_UNKNOWN,
+																	 .place = pl->operators[edge->to].place };
 	}
+}
+
+/* --- the system that carries one
+ * ----------------------------------------------------------------------------------------------------------- */
+
+/* The default system, or the one that is set for a stream. */
+typedef struct carrier {
+	const setting *system;           /* NULL: none; records stay in this process */
+	const flow_component *component; /* NULL: not known, reported */
+	int good;                        /* it can carry streams */
+	int no_keys;                     /* reported: its serde has none */
+} carrier;
+
+static int
+check_carrier(planner *p, const carrier *c, const setting *place)
+{
+	if (c->system == NULL || c->component == NULL)
+		return 0;
+	if ((c->component->flags & FLOW_SYSTEM_SHARED) != 0) {
+		problem_at(
+			p->problems, place,
+			"system '%s' (%s) is shared by processes, and intermediate streams do not go through such a system yet; "
+			"leave default_system out: they stay in this process",
+			c->system->name, c->component->id);
+		return 0;
+	}
+	if (p->plan->intermediate_count == 0 || (c->component->flags & FLOW_SYSTEM_INTERMEDIATE) != 0)
+		return 1;
+	problem_at(p->problems, place, "system '%s' (%s) cannot carry intermediate streams", c->system->name,
+			   c->component->id);
+	return 0;
+}
+
+/* `place` of the name; NULL: the system's own. */
+static carrier
+find_carrier(planner *p, const char *name, const setting *place)
+{
+	carrier c = { .system = name == NULL ? NULL : config_effective(p->config, "systems", name) };
+	const setting *type = setting_child(c.system, "type");
+	flow_error error = { 0 };
+	if (type != NULL && type->kind == SETTING_STRING)
+		registry_component(p->registry, FLOW_SYSTEM, type->text, &c.component, &error);
+	error_clear(&error);
+	c.good = check_carrier(p, &c, place == NULL ? c.system : place);
+	return c;
+}
+
+static carrier
+default_carrier(planner *p)
+{
+	const setting *place = setting_child(config_effective(p->config, "job", NULL), "default_system");
+	return find_carrier(p, flow_option_text(p->plan->job_options, "default_system").data, place);
+}
+
+/* --- serdes
+ * ---------------------------------------------------------------------------------------------------------------- */
+
+#define WITH_KEYS "{ key = \"...\"; value = \"...\"; }"
+
+static void
+report_no_keys(planner *p, const plan_intermediate *stream, carrier *by, const setting *serde, int own)
+{
+	if (own) {
+		problem_at(p->problems, serde, "the records of the intermediate stream '%s' have keys: serde: " WITH_KEYS,
+				   stream->id);
+		return;
+	}
+	if (serde == NULL && !by->no_keys)
+		problem_in(p->problems, by->system, "serde",
+				   "is missing: system '%s' carries the intermediate stream '%s', whose records have keys: "
+				   "serde: " WITH_KEYS,
+				   by->system->name, stream->id);
+	else if (!by->no_keys)
+		problem_at(p->problems, serde,
+				   "system '%s' carries the intermediate stream '%s', whose records have keys: serde: " WITH_KEYS,
+				   by->system->name, stream->id);
+	by->no_keys = 1;
+}
+
+/* They are written, and read again behind. `s`: the serde, with both sides. */
+static void
+check_types(planner *p, const plan_intermediate *stream, const setting *s)
+{
+	const plan_operator *from = &p->plan->operators[stream->from];
+	const char *came_from =
+		planner_owned_format(p, "; the records come from '%s' (%s)", from->name, setting_place(p->arena, from->place));
+	const plan_serde *serdes[2] = { &stream->value, &stream->key };
+	const flow_schema *schemas[2] = { from->schema[stream->output], from->key_schema[stream->output] };
+	static const char *const names[2] = { "value", "key" }, *const sides[2] = { "records", "keys" };
+	for (size_t i = 0; i < 2 && came_from != NULL; i++) {
+		const setting *side = setting_child(s, names[i]);
+		const plan_written written = { "intermediate stream", stream->id, side == NULL ? s : side, came_from };
+		if (!FLOW_CAN(serdes[i]->ops, decoder_open))
+			problem_at(p->problems, written.place,
+					   "intermediate stream '%s': the serde '%s' writes only, and its records are read again",
+					   stream->id, serdes[i]->component->id);
+		else if (schemas[i] != NULL)
+			planner_check_written(p, &written, serdes[i], schemas[i], sides[i]);
+	}
+}
+
+/* Its own serde, which configuration may set, or that of its system. */
+static void
+settle_serde(planner *p, plan_intermediate *stream, carrier *by)
+{
+	const setting *group = config_effective(p->config, "streams", stream->id);
+	const setting *s = setting_child(group, "serde");
+	int own = s != NULL;
+	if (!own && !by->good)
+		return;
+	if (!own) {
+		planner_put_system_serde(p, stream->id, by->system, group);
+		s = setting_child(config_effective(p->config, "streams", stream->id), "serde");
+	}
+	const plan_serde_owner owner = {
+		.id = stream->id,
+		.system = by->good ? by->system->name : NULL,
+		.component = by->good ? by->component : NULL,
+		.use = FLOW_SERDE_DECODES | FLOW_SERDE_ENCODES,
+		.value = &stream->value,
+		.key = &stream->key,
+	};
+	if (s == NULL && (by->component->flags & FLOW_SYSTEM_OWN_SERDE) != 0)
+		return;
+	if (s != NULL && !planner_open_serdes(p, &owner, s))
+		return;
+	if (s == NULL || stream->key.component == NULL)
+		report_no_keys(p, stream, by, s, own);
+	else
+		check_types(p, stream, s);
 }
 
 /* --- their settings
  * ----------------------------------------------------------------------------------------------------------- */
-
-static const setting *
-default_system(planner *p, const flow_component **component)
-{
-	flow_slice name = flow_option_text(p->plan->job_options, "default_system");
-	const setting *system = name.data == NULL ? NULL : config_effective(p->config, "systems", name.data);
-	const setting *type = setting_child(system, "type");
-	flow_error error = { 0 };
-	*component = NULL;
-	if (type != NULL && type->kind == SETTING_STRING)
-		registry_component(p->registry, FLOW_SYSTEM, type->text, component, &error);
-	error_clear(&error);
-	return system;
-}
 
 static void
 put_planned(planner *p, const char *id, const char *name, const setting *like)
@@ -108,33 +222,23 @@ put_planned(planner *p, const char *id, const char *name, const setting *like)
 	config_put(p->config, key, 3, &planned);
 }
 
-/* The serde that default systems give: records of intermediate streams have keys. */
 static void
-check_default_serde(planner *p, const plan_intermediate *stream, const setting *system)
-{
-	const setting *serde = setting_child(system, "serde");
-	if (serde == NULL || serde->layer == LAYER_DEFAULT || setting_child(serde, "key") != NULL ||
-		setting_child(config_effective(p->config, "streams", stream->id), "serde") != NULL)
-		return;
-	problem_at(
-		p->problems, serde,
-		"system '%s' carries the intermediate stream '%s', whose records have keys: serde: { key = \"...\"; value = "
-		"\"...\"; }",
-		system->name, stream->id);
-}
-
-static void
-read_settings(planner *p, plan_intermediate *stream, const setting *system, const flow_component *component)
+read_settings(planner *p, plan_intermediate *stream, carrier *usual)
 {
 	static const char *const ignore[] = { "serde", NULL };
-	if (system != NULL) {
-		setting name = { .kind = SETTING_STRING, .text = system->name, .size = strlen(system->name) };
+	const setting *own_name = setting_child(config_effective(p->config, "streams", stream->id), "system");
+	carrier own = { 0 }, *by = usual;
+	if (own_name != NULL && own_name->kind == SETTING_STRING) {
+		own = find_carrier(p, own_name->text, own_name);
+		by = &own;
+	}
+	if (usual->system != NULL) {
+		setting name = { .kind = SETTING_STRING, .text = usual->system->name, .size = strlen(usual->system->name) };
 		put_planned(p, stream->id, "system", &name);
-		check_default_serde(p, stream, system);
 	}
 	const setting *group = config_effective(p->config, "streams", stream->id);
 	const flow_options *options =
-		planner_resolve(p, &intermediate_options, component, "output", group, stream->place, stream->id, ignore);
+		planner_resolve(p, &intermediate_options, by->component, "output", group, stream->place, stream->id, ignore);
 	if (options == NULL)
 		return;
 	flow_slice name = flow_option_text(options, "system"), physical = flow_option_text(options, "physical_name");
@@ -143,25 +247,7 @@ read_settings(planner *p, plan_intermediate *stream, const setting *system, cons
 		stream->physical_name = physical.data;
 	stream->partitions = (int32_t)flow_option_int(options, "partitions", FLOW_PARTITIONS_UNKNOWN);
 	stream->given = flow_option_get(options, "partitions") != NULL;
-}
-
-static void
-check_carrier(planner *p, const setting *system, const flow_component *component)
-{
-	const setting *place = setting_child(config_effective(p->config, "job", NULL), "default_system");
-	if (system != NULL && component != NULL && (component->flags & FLOW_SYSTEM_SHARED) != 0) {
-		problem_at(
-			p->problems, place == NULL ? system : place,
-			"system '%s' (%s) is shared by processes, and intermediate streams do not go through such a system yet; "
-			"leave default_system out: they stay in this process",
-			system->name, component->id);
-		return;
-	}
-	if (p->plan->intermediate_count == 0 || system == NULL || component == NULL ||
-		(component->flags & FLOW_SYSTEM_INTERMEDIATE) != 0)
-		return;
-	problem_at(p->problems, place == NULL ? system : place, "system '%s' (%s) cannot carry intermediate streams",
-			   system->name, component->id);
+	settle_serde(p, stream, by);
 }
 
 /* --- what a join relies on
@@ -231,7 +317,7 @@ unite_behind(agreement *a, uint32_t number, uint32_t *set, const char *joins, co
 		}
 		for (uint32_t i = a->first_edge[at + 1]; i > a->first_edge[at] && good; i--) {
 			const plan_edge *edge = &pl->edges[a->edges[i - 1]];
-			uint32_t between = a->intermediate_of[a->edges[i - 1]];
+			uint32_t between = edge->intermediate;
 			if (edge->partitioning == EDGE_BROADCAST)
 				continue; /* every task has all of it: no count to agree on */
 			if (between != PLAN_NONE) {
@@ -393,15 +479,12 @@ plan_intermediates(planner *p)
 {
 	plan *pl = p->plan;
 	agreement a = { .p = p, .stream_count = pl->stream_count };
-	const flow_component *component;
-	const setting *system = default_system(p, &component);
-	a.intermediate_of = planner_allocate(p, (pl->edge_count + 1) * sizeof(*a.intermediate_of));
-	if (p->failed || !list_edges(&a))
+	if (!list_edges(&a))
 		return;
-	list_intermediates(p, a.intermediate_of);
-	check_carrier(p, system, component);
+	list_intermediates(p);
+	carrier usual = default_carrier(p);
 	for (uint32_t i = 0; i < pl->intermediate_count && !p->failed; i++)
-		read_settings(p, &pl->intermediates[i], system, component);
+		read_settings(p, &pl->intermediates[i], &usual);
 	report_strangers(p);
 	a.roots = planner_allocate(p, (pl->stream_count + pl->intermediate_count + 1) * sizeof(*a.roots));
 	if (p->failed)

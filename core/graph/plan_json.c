@@ -432,6 +432,8 @@ put_intermediates(struct printing *w, json_t *root)
 		put_text(w, object, "id", stream->id);
 		put_text(w, object, "physical_name", stream->physical_name);
 		put_text(w, object, "system", stream->system);
+		put_serde(w, object, "value", &stream->value);
+		put_serde(w, object, "key", &stream->key);
 		put_text(w, object, "from", w->plan->operators[stream->from].name);
 		put_text(w, object, "partitioning", partitioning_name(stream->partitioning));
 		put(w, object, "partitions", json_integer(stream->partitions));

@@ -207,7 +207,8 @@ plan_order(planner *p)
 													   .output = o.links[k]->output,
 													   .to = p->nodes[o.links[k]->to]->number,
 													   .input = o.links[k]->input,
-													   .partitioning = o.links[k]->partitioning };
+													   .partitioning = o.links[k]->partitioning,
+													   .intermediate = PLAN_NONE };
 	}
 	name_operators(p, o.placed);
 	settle_late_records(p, o.placed);

@@ -57,12 +57,12 @@ print_head(const plan *p, FILE *to)
 }
 
 static void
-print_serdes(const plan_stream *stream, FILE *to)
+print_serdes(const plan_serde *key, const plan_serde *value, FILE *to)
 {
-	if (stream->key.component != NULL)
-		fprintf(to, ", key %s", stream->key.component->id);
-	if (stream->value.component != NULL)
-		fprintf(to, ", %s", stream->value.component->id);
+	if (key->component != NULL)
+		fprintf(to, ", key %s", key->component->id);
+	if (value->component != NULL)
+		fprintf(to, ", %s", value->component->id);
 }
 
 static void
@@ -94,7 +94,7 @@ print_streams(const plan *p, FILE *to)
 		const plan_system *system = &p->systems[stream->system];
 		int input = stream->direction == FLOW_DIRECTION_INPUT;
 		fprintf(to, "  %s %s: %s (%s)", input ? "in " : "out", stream->id, system->name, system->component->id);
-		print_serdes(stream, to);
+		print_serdes(&stream->key, &stream->value, to);
 		if (stream->partition != NULL)
 			fprintf(to, ", partition %s", stream->partition_setting->text);
 		if (input)
@@ -121,9 +121,11 @@ print_intermediates(const plan *p, FILE *to)
 {
 	for (uint32_t i = 0; i < p->intermediate_count; i++) {
 		const plan_intermediate *stream = &p->intermediates[i];
-		fprintf(to, "  via %s: %s%s%s, %d partition%s\n", stream->id, stream->system == NULL ? "" : stream->system,
+		fprintf(to, "  via %s: %s%s%s, %d partition%s", stream->id, stream->system == NULL ? "" : stream->system,
 				stream->system == NULL ? "" : ", by ", partitioning_name(stream->partitioning), stream->partitions,
 				stream->partitions == 1 ? "" : "s");
+		print_serdes(&stream->key, &stream->value, to);
+		fputc('\n', to);
 	}
 }
 

@@ -137,7 +137,7 @@ void planner_name_service(planner *p);
 /* --- plan_serde.c
  * ---------------------------------------------------------------------------------------------------------------- */
 
-/* Whose serdes are opened: those of an input or an output. */
+/* Whose serdes are opened: those of an input, an output or an intermediate stream. */
 typedef struct plan_serde_owner {
 	const char *id;
 	const char *system;              /* NULL: none, or it is not known */

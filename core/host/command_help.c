@@ -42,6 +42,7 @@ collect(const session *s, struct subjects *all)
 	add_host_part(all, "systems", &system_options);
 	add_host_part(all, "inputs", &input_options);
 	add_host_part(all, "outputs", &output_options);
+	add_host_part(all, "intermediates", &intermediate_options);
 	add_host_part(all, "tables", &table_options);
 	add_host_part(all, "steps", &step_options);
 	add_host_part(all, "links", &link_options);

@@ -37,6 +37,7 @@ describe(const flow_host *host, const flow_options *options, const flow_graph_op
 	(void)error;
 	memory_system_descriptor tracking = memory_system(graph, "tracking");
 	file_system_descriptor metrics = file_system(graph, "metrics");
+	flow_system_with_key_value_serde(tracking, "string", "json"); /* of the stream between key_by and the window */
 	flow_system_with_serde(metrics, "json");
 	flow_application_with_default_system(flow_application_with_name(flow_application(graph), "page-views"), tracking);
 

@@ -21,7 +21,8 @@
 
 /* Everything that takes memory of its own: expanders, transformers, merges, intermediate streams, connected streams. */
 #define KINDS                                                                                                          \
-	"application: { name = \"t\"; default_system = \"local\"; systems: { local: { type = \"messaging\"; };\n"         \
+	"application: { name = \"t\"; default_system = \"local\"; systems: { local: { type = \"messaging\";\n"            \
+	"serde: { key = \"string\"; value = \"json\"; }; };\n"                                                             \
 	"u: { type = \"growing\"; into = [\"local\", \"v\"]; }; v: { type = \"growing\"; into = \"local\"; }; };\n"       \
 	"inputs: { a: { system = \"u\"; transformer = \"envelope\"; serde: { type = \"json\"; types: { x = \"int64\"; }; }; };\n" \
 	"c: { system = \"local\"; partitions = 4; serde: { type = \"json\"; types: { x = \"int64\"; }; }; }; };\n"      \

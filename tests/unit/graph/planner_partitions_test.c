@@ -186,6 +186,119 @@ given_a_default_system_that_cannot_carry_streams_or_has_no_key_serde_when_planne
 	expect(state, text, "flowd.conf:1: application.default_system: there is no system \"nowhere\"\n");
 }
 
+/* The system `between` carries the stream behind k. */
+#define CARRIED(serde, key)                                                                                            \
+	"application: { name = \"t\"; default_system = \"between\"; systems: { local: { type = \"messaging\"; serde: { type = \"json\";\n"  \
+	"  types: { x = \"int64\"; s = \"string\"; }; }; };\n"                                                \
+	"between: { type = \"messaging\"; " serde " }; };\n"                                                               \
+	"inputs: { a: { system = \"local\"; }; }; outputs: { o: { system = \"local\"; }; };\n"       \
+	"flow: ( { name = \"k\"; from = \"a\"; key_by = \"" key "\"; }, { aggregate: { n = \"count(*)\"; }; name = \"n\"; to = \"o\"; } ); };\n"
+#define WITH_KEYS "serde: { key = \"string\"; value = \"frames\"; };"
+
+static const char *
+set(void **state, const char *conf, const char *one, const char *other)
+{
+	const char *const commands[] = { one, other, NULL };
+	again(state);
+	return plan_text_problems_with(*state, conf, commands);
+}
+
+static void
+given_a_serde_of_an_intermediate_stream_by_configuration_when_planned_then_it_beats_that_of_its_system(void **state)
+{
+	static const char *const confs[] = { CARRIED("", "s"), CARRIED("serde = \"json\";", "s"), CARRIED(WITH_KEYS, "s") };
+	for (size_t i = 0; i < 3; i++) {
+		set(state, confs[i], "streams.t-k.serde.key=string", "streams.t-k.serde.value={ type = \"json\"; delimiter = \";\"; }");
+		plan_text *t = *state;
+		assert_non_null(t->plan);
+		const plan_intermediate *stream = &t->plan->intermediates[0];
+		assert_string_equal(stream->key.component->id, "string");
+		assert_string_equal(stream->value.component->id, "json");
+		assert_string_equal(flow_option_text(stream->value.options, "delimiter").data, ";");
+		assert_non_null(strstr(plan_text_printed(t, plan_print_text), "  via t-k: between, by key, 1 partition, key string, json\n"));
+	}
+}
+
+static void
+given_a_serde_of_an_intermediate_stream_that_cannot_be_when_planned_then_its_place_is_told(void **state)
+{
+	assert_string_equal(set(state, CARRIED(WITH_KEYS, "s"), "streams.t-k.serde=nonsense", NULL),
+						"--set: streams.t-k.serde: no plugin has a serde 'nonsense'\n");
+	assert_string_equal(set(state, CARRIED(WITH_KEYS, "s"), "streams.t-k.serde.key=string",
+							"streams.t-k.serde.value={ type = \"json\"; delimeter = \";\"; }"),
+						"--set: streams.t-k.serde.value.delimeter: unknown option, did you mean \"delimiter\"?\n");
+	assert_string_equal(set(state, CARRIED(WITH_KEYS, "s"), "streams.t-k.serde=json", NULL),
+						"--set: streams.t-k.serde: the records of the intermediate stream 't-k' have keys: serde: { key = \"...\"; value = "
+						"\"...\"; }\n");
+	assert_string_equal(set(state, CARRIED(WITH_KEYS, "s"), "streams.t-k.serde.key=string", "streams.t-k.serde.val=json"),
+						"--set: streams.t-k.serde.val: a serde has 'key' and 'value', or 'type' and its options, did you mean "
+						"\"value\"?\n");
+	assert_string_equal(set(state, CARRIED(WITH_KEYS, "s"), "streams.t-k.serde.key=string", "streams.t-k.serde.value=csv"),
+						"--set: streams.t-k.serde.value: serde 'csv' is for streams of bytes; system 'between' has records\n");
+}
+
+static void
+given_no_default_system_when_an_intermediate_stream_has_a_serde_then_it_is_checked_all_the_same(void **state)
+{
+	const char *conf = conf_of("", "", "", "", KEYED);
+	assert_string_equal(set(state, conf, "streams.t-k.serde=nonsense", NULL),
+						"--set: streams.t-k.serde: no plugin has a serde 'nonsense'\n");
+	set(state, conf, "streams.t-k.serde.key=string", "streams.t-k.serde.value=json");
+	plan_text *t = *state;
+	assert_non_null(t->plan);
+	assert_non_null(strstr(plan_text_printed(t, plan_print_text), "  via t-k: key, 1 partition, key string, json\n"));
+}
+
+static void
+given_a_system_with_a_serde_when_planned_then_its_intermediate_streams_have_it_as_a_default(void **state)
+{
+	plan_text *t = *state;
+	const plan *p = plan_text_plan(t, CARRIED(WITH_KEYS, "s"));
+	assert_string_equal(p->intermediates[0].key.component->id, "string");
+	assert_string_equal(p->intermediates[0].value.component->id, "frames");
+	const setting *key = config_explain(t->text.config, "streams.t-k.serde.key");
+	assert_int_equal(key->layer, LAYER_SYSTEM);
+	assert_int_equal(key->line, 3);
+}
+
+static void
+given_a_default_system_without_serde_when_it_carries_a_stream_then_it_is_missed_once(void **state)
+{
+	expect(state,
+		   "application: { name = \"t\"; default_system = \"between\"; systems: { local: { type = \"messaging\"; serde: { type = "
+		   "\"json\"; types: { s = \"string\"; }; }; };\nbetween: { type = \"messaging\"; }; };\n"
+		   "inputs: { a: { system = \"local\"; }; }; outputs: { o: { system = \"local\"; }; };\n"
+		   "flow: ( { name = \"k\"; from = \"a\"; key_by = \"s\"; }, { to = \"o\"; },\n"
+		   "{ name = \"l\"; from = \"a\"; key_by = \"s\"; }, { to = \"o\"; } ); };\n",
+		   "flowd.conf:2: application.systems.between.serde: is missing: system 'between' carries the intermediate stream 't-k', whose "
+		   "records have keys: serde: { key = \"...\"; value = \"...\"; }\n");
+}
+
+static void
+given_records_that_the_serde_of_their_intermediate_stream_cannot_take_when_planned_then_both_places_are_named(void **state)
+{
+	expect(state, CARRIED("serde: { key = \"string\"; value = \"frames\"; };", "x"),
+		   "flowd.conf:3: application.systems.between.serde.key: intermediate stream 't-k': serde 'string' cannot take these keys: it "
+		   "is no string; the records come from 'k' (flowd.conf:5)\n");
+	expect(state, CARRIED("serde: { key = \"string\"; value = \"writes_only\"; };", "s"),
+		   "flowd.conf:3: application.systems.between.serde.value: intermediate stream 't-k': the serde 'writes_only' writes only, and "
+		   "its records are read again\n");
+	expect(state, CARRIED("serde: { key = \"reads_only\"; value = \"frames\"; };", "s"),
+		   "flowd.conf:3: application.systems.between.serde.key: intermediate stream 't-k': the serde 'reads_only' reads only; write "
+		   "with another one\n");
+}
+
+static void
+given_a_system_of_its_own_when_an_intermediate_stream_names_one_then_that_one_is_asked(void **state)
+{
+	const char *conf = CARRIED(WITH_KEYS, "s");
+	assert_string_equal(set(state, conf, "streams.t-k.system=local", NULL),
+						"flowd.conf:1: application.systems.local.serde: system 'local' carries the intermediate stream 't-k', whose "
+						"records have keys: serde: { key = \"...\"; value = \"...\"; }\n");
+	assert_string_equal(set(state, conf, "streams.t-k.system=files", "systems.files.type=file"),
+						"--set: streams.t-k.system: system 'files' (file) cannot carry intermediate streams\n");
+}
+
 static void
 given_settings_of_a_stream_that_is_no_intermediate_one_when_planned_then_the_nearest_is_named(void **state)
 {
@@ -225,6 +338,13 @@ main(void)
 		TEST(given_a_default_system_when_planned_then_intermediate_streams_are_its_own_and_never_inputs_or_outputs),
 		TEST(given_a_default_system_by_configuration_when_planned_then_it_counts),
 		TEST(given_a_default_system_that_cannot_carry_streams_or_has_no_key_serde_when_planned_then_it_is_refused),
+		TEST(given_a_serde_of_an_intermediate_stream_by_configuration_when_planned_then_it_beats_that_of_its_system),
+		TEST(given_a_serde_of_an_intermediate_stream_that_cannot_be_when_planned_then_its_place_is_told),
+		TEST(given_no_default_system_when_an_intermediate_stream_has_a_serde_then_it_is_checked_all_the_same),
+		TEST(given_a_system_with_a_serde_when_planned_then_its_intermediate_streams_have_it_as_a_default),
+		TEST(given_a_default_system_without_serde_when_it_carries_a_stream_then_it_is_missed_once),
+		TEST(given_records_that_the_serde_of_their_intermediate_stream_cannot_take_when_planned_then_both_places_are_named),
+		TEST(given_a_system_of_its_own_when_an_intermediate_stream_names_one_then_that_one_is_asked),
 		TEST(given_settings_of_a_stream_that_is_no_intermediate_one_when_planned_then_the_nearest_is_named),
 		TEST(given_systems_for_checkpoints_and_changelogs_when_planned_then_they_must_exist),
 	};

@@ -8,7 +8,8 @@
 
 #define CONF                                                                                                           \
 	"application: { name = \"late\"; parallelism = 2; workers = 2; default_system = \"local\";\n"                      \
-	"systems: { files: { type = \"file\"; password = \"hunter2\"; }; local: { type = \"messaging\"; }; };\n"           \
+	"systems: { files: { type = \"file\"; password = \"hunter2\"; }; local: { type = \"messaging\"; serde: { key = "   \
+	"\"string\"; value = \"json\"; }; }; };\n"                                                                       \
 	"inputs: { flights: { system = \"files\"; path = \"data/flights.csv\"; bounded = true; serde: { type = \"csv\"; "  \
 	"types: { carrier = "                                                                                              \
 	"\"string\"; delay = \"int64?\"; t = \"timestamp\"; tail = \"string\"; }; }; }; };\n"                              \
@@ -35,7 +36,7 @@ given_a_plan_when_printed_as_text_then_everything_that_runs_is_told(void **state
 						"      record(carrier:string,delay:int64?,t:timestamp,tail:string)\n"
 						"  out out: local (messaging), key string, json, resumable\n"
 						"      record(key:string,n:int64)\n"
-						"  via late-by: local, by key, 1 partition\n"
+						"  via late-by: local, by key, 1 partition, key string, json\n"
 						"\nstages\n"
 						"  stage 0, 1 task\n"
 						"    flights: read flights\n"
@@ -70,6 +71,8 @@ given_a_plan_when_printed_as_text_then_everything_that_runs_is_told(void **state
 						"  streams.flights.serde.types.tail = \"string\"  # flowd.conf:3\n"
 						"  streams.flights.system = \"files\"  # flowd.conf:3\n"
 						"  streams.late-by.partitions = 1  # planner\n"
+						"  streams.late-by.serde.key = \"string\"  # flowd.conf:2\n"
+						"  streams.late-by.serde.value = \"json\"  # flowd.conf:2\n"
 						"  streams.late-by.system = \"local\"  # planner\n"
 						"  streams.out.promise = \"resumable\"  # flowd.conf:4\n"
 						"  streams.out.serde.key = \"string\"  # flowd.conf:4\n"
@@ -77,6 +80,8 @@ given_a_plan_when_printed_as_text_then_everything_that_runs_is_told(void **state
 						"  streams.out.system = \"local\"  # flowd.conf:4\n"
 						"  systems.files.password = ********  # flowd.conf:2\n"
 						"  systems.files.type = \"file\"  # flowd.conf:2\n"
+						"  systems.local.serde.key = \"string\"  # flowd.conf:2\n"
+						"  systems.local.serde.value = \"json\"  # flowd.conf:2\n"
 						"  systems.local.type = \"messaging\"  # flowd.conf:2\n");
 }
 
@@ -111,6 +116,10 @@ given_a_plan_when_printed_as_json_then_it_is_json_with_types_places_and_no_secre
 	assert_string_equal(text_at(edge, "partitioning"), "key");
 	assert_string_equal(text_at(edge, "delivery"), "exactly once");
 	assert_int_equal(json_array_size(json_object_get(root, "stages")), 2);
+	const json_t *between = json_array_get(json_object_get(root, "intermediates"), 0);
+	assert_string_equal(text_at(between, "id"), "late-by");
+	assert_string_equal(text_at(json_object_get(between, "key"), "type"), "string");
+	assert_string_equal(text_at(json_object_get(between, "value"), "type"), "json");
 	json_decref(root);
 }
 
