@@ -7,8 +7,29 @@
 #include "graph/plan_configuration.h"
 #include "graph/planner.h"
 
-/* Long record types are cut behind so many characters. */
+/* Long record types and titles of operators are cut behind so many bytes. */
 #define TYPE_WIDTH 88
+#define TITLE_WIDTH 200
+
+/* Size of a text that is cut to at most `most` bytes, between characters. */
+static size_t
+shortened(const char *text, size_t most)
+{
+	size_t size = strlen(text);
+	if (size <= most)
+		return size;
+	for (size = most; size > 0 && ((unsigned char)text[size] & 0xC0) == 0x80;)
+		size--;
+	return size;
+}
+
+/* "3 partitions" behind `before`, where it is known. */
+static void
+print_partitions(int32_t count, const char *before, FILE *to)
+{
+	if (count != FLOW_PARTITIONS_UNKNOWN)
+		fprintf(to, "%s%d partition%s", before, count, count == 1 ? "" : "s");
+}
 
 static void
 print_type(const flow_schema *schema, FILE *to)
@@ -22,10 +43,8 @@ print_type(const flow_schema *schema, FILE *to)
 	if (text == NULL)
 		return;
 	schema_print(schema, 1, text, length + 1);
-	if (length > TYPE_WIDTH)
-		fprintf(to, "%.*s...", TYPE_WIDTH, text);
-	else
-		fputs(text, to);
+	size_t shown = shortened(text, TYPE_WIDTH);
+	fprintf(to, "%.*s%s", (int)shown, text, shown < length ? "..." : "");
 	free(text);
 }
 
@@ -95,15 +114,16 @@ print_streams(const plan *p, FILE *to)
 		int input = stream->direction == FLOW_DIRECTION_INPUT;
 		fprintf(to, "  %s %s: %s (%s)", input ? "in " : "out", stream->id, system->name, system->component->id);
 		print_serdes(&stream->key, &stream->value, to);
+		const char *kind = plan_stream_kind(p, stream);
+		if (kind != NULL)
+			fprintf(to, ", %s", kind);
 		if (stream->partition != NULL)
 			fprintf(to, ", partition %s", stream->partition_setting->text);
 		if (input)
 			print_input(stream, to);
 		else
 			fprintf(to, ", %s", delivery_name(stream->delivery));
-		if (stream->description.partition_count != FLOW_PARTITIONS_UNKNOWN)
-			fprintf(to, ", %d partition%s", stream->description.partition_count,
-					stream->description.partition_count == 1 ? "" : "s");
+		print_partitions(stream->description.partition_count, ", ", to);
 		if (stream->record_errors != RECORD_ERRORS_FAIL)
 			fprintf(to, ", errors: %s", record_errors_name(stream->record_errors));
 		fputs("\n      ", to);
@@ -121,9 +141,9 @@ print_intermediates(const plan *p, FILE *to)
 {
 	for (uint32_t i = 0; i < p->intermediate_count; i++) {
 		const plan_intermediate *stream = &p->intermediates[i];
-		fprintf(to, "  via %s: %s%s%s, %d partition%s", stream->id, stream->system == NULL ? "" : stream->system,
-				stream->system == NULL ? "" : ", by ", partitioning_name(stream->partitioning), stream->partitions,
-				stream->partitions == 1 ? "" : "s");
+		fprintf(to, "  via %s: %s%s%s", stream->id, stream->system == NULL ? "" : stream->system,
+				stream->system == NULL ? "" : ", by ", partitioning_name(stream->partitioning));
+		print_partitions(stream->partitions, ", ", to);
 		print_serdes(&stream->key, &stream->value, to);
 		fputc('\n', to);
 	}
@@ -157,6 +177,13 @@ print_state(const plan_operator *o, FILE *to)
 	fprintf(to, "%s\n", o->function.uses_timers ? " and timers" : "");
 }
 
+/* Records do not just go on to the next operator of their task. */
+static int
+is_partitioned(const plan_edge *edge)
+{
+	return edge->exchange != 0 || edge->partitioning != EDGE_FORWARD;
+}
+
 static void
 print_way_in(const plan *p, const plan_operator *o, FILE *to)
 {
@@ -164,11 +191,10 @@ print_way_in(const plan *p, const plan_operator *o, FILE *to)
 		const plan_edge *edge = &p->edges[i];
 		if (edge->to != o->index)
 			continue;
-		const char *before = p->operators[edge->from].name;
-		if (edge->exchange)
-			fprintf(to, "      from %s by %s, %s\n", before, partitioning_name(edge->partitioning), edge->delivery);
-		else if (o->kind == OPERATOR_SINK || edge->from + 1 != o->index)
-			fprintf(to, "      from %s, %s\n", before, edge->delivery);
+		fprintf(to, "      from %s", p->operators[edge->from].name);
+		if (is_partitioned(edge))
+			fprintf(to, " by %s", partitioning_name(edge->partitioning));
+		fprintf(to, ", %s\n", edge->delivery);
 	}
 }
 
@@ -189,7 +215,8 @@ print_operator(const plan *p, const plan_operator *o, FILE *to)
 	char duration[64];
 	fprintf(to, "    %s: %s", o->name, o->title);
 	if (o->kind == OPERATOR_EVENT_TIME)
-		fprintf(to, ", out of order by %s", units_print_duration(o->out_of_order, duration));
+		fprintf(to, ", %s, out of order by %s", stream_kind_name(o->stream_kind[0]),
+				units_print_duration(o->out_of_order, duration));
 	if (o->late != 0)
 		fprintf(to, ", late records: %s", record_errors_name(o->late));
 	if (o->record_errors != RECORD_ERRORS_FAIL)
@@ -224,15 +251,41 @@ print_stages(const plan *p, FILE *to)
 	}
 }
 
+/* In the text and, as comments, in the pictures: what lines begin with. */
+struct listing {
+	FILE *to;
+	const char *begin;
+};
+
+/* Names of files and keys may be any text; a line stays one. */
+static void
+print_in_line(const char *text, FILE *to)
+{
+	for (; *text != '\0'; text++)
+		fputc((unsigned char)*text < ' ' ? ' ' : *text, to);
+}
+
 static void
 print_configuration_entry(void *context, const char *key, const char *value, const setting *s)
 {
-	FILE *to = context;
-	fprintf(to, "  %s = %s", key, value);
+	const struct listing *listing = context;
+	FILE *to = listing->to;
+	fputs(listing->begin, to);
+	print_in_line(key, to);
+	fputs(" = ", to);
+	print_in_line(value, to);
+	fputs("  # ", to);
+	print_in_line(s->file != NULL ? s->file : s->origin != NULL ? s->origin : "", to);
 	if (s->file != NULL)
-		fprintf(to, "  # %s:%u\n", s->file, s->line);
-	else
-		fprintf(to, "  # %s\n", s->origin == NULL ? "" : s->origin);
+		fprintf(to, ":%u", s->line);
+	fputc('\n', to);
+}
+
+static void
+print_configuration(const plan *p, const char *begin, FILE *to)
+{
+	struct listing listing = { to, begin };
+	plan_configuration(p, print_configuration_entry, &listing);
 }
 
 void
@@ -244,65 +297,82 @@ plan_print_text(const plan *p, FILE *to)
 	print_tables(p, to);
 	print_stages(p, to);
 	fputs("\nconfiguration\n", to);
-	plan_configuration(p, print_configuration_entry, to);
+	print_configuration(p, "  ", to);
 }
 
 /* --- pictures
  * ------------------------------------------------------------------------------------------------------------------ */
 
-/* Both notations take a text in double quotes; Mermaid knows entities only. */
+/* For a text in double quotes. Both notations read entities in it, Mermaid with '#'. */
 static void
-print_quoted(const char *text, int mermaid, FILE *to)
+print_escaped(const char *text, size_t size, int mermaid, FILE *to)
 {
-	fputc('"', to);
-	for (; *text != '\0'; text++) {
-		if (*text == '"' && mermaid)
-			fputs("#quot;", to);
-		else if ((*text == '"' || *text == '\\') && !mermaid)
-			fprintf(to, "\\%c", *text);
-		else if ((*text == '<' || *text == '>') && mermaid)
-			fputs(*text == '<' ? "#lt;" : "#gt;", to);
+	for (size_t i = 0; i < size; i++) {
+		char c = text[i];
+		if (c == '&')
+			fputs(mermaid ? "#amp;" : "&amp;", to);
+		else if (mermaid && (c == '"' || c == '#' || c == '<' || c == '>'))
+			fputs(c == '"' ? "#quot;" : c == '#' ? "#35;" : c == '<' ? "#lt;" : "#gt;", to);
+		else if (!mermaid && (c == '"' || c == '\\'))
+			fprintf(to, "\\%c", c);
 		else
-			fputc(*text == '\n' ? ' ' : *text, to);
+			fputc((unsigned char)c < ' ' ? ' ' : c, to);
 	}
+}
+
+static void
+print_states(const plan_operator *o, int mermaid, FILE *to)
+{
+	const char *before = "; keeps ";
+	if (o->state_id == PLAN_NONE)
+		return;
+	for (size_t i = 0; o->function.states != NULL && o->function.states[i] != NULL; i++) {
+		const char *name = o->function.states[i]->name;
+		fputs(before, to);
+		print_escaped(name, strlen(name), mermaid, to);
+		before = ", ";
+	}
+	if (o->function.uses_timers)
+		fprintf(to, "%stimers", before);
+}
+
+/* "aggregate n; keyed; keeps count, timers", "read flights; non_keyed; 3 partitions" */
+static void
+print_label(const plan *p, const plan_operator *o, int mermaid, FILE *to)
+{
+	const plan_stream *stream = o->stream == PLAN_NONE ? NULL : &p->streams[o->stream];
+	const char *kind = stream != NULL         ? plan_stream_kind(p, stream)
+					   : o->schema[0] != NULL ? stream_kind_name(o->stream_kind[0])
+											  : NULL;
+	size_t shown = shortened(o->title, TITLE_WIDTH);
+	fputc('"', to);
+	print_escaped(o->title, shown, mermaid, to);
+	if (o->title[shown] != '\0')
+		fputs("...", to);
+	if (kind != NULL)
+		fprintf(to, "; %s", kind);
+	if (stream != NULL)
+		print_partitions(stream->description.partition_count, "; ", to);
+	print_states(o, mermaid, to);
 	fputc('"', to);
 }
 
-/* "aggregate n; keyed; keeps count, timers" */
+/* "key, 2 partitions; exactly once"; where records just go on, the delivery alone. */
 static void
-print_label(const plan_operator *o, int mermaid, FILE *to)
+print_edge_label(const plan *p, const plan_edge *edge, FILE *to)
 {
-	char text[1024];
-	size_t used = (size_t)snprintf(text, sizeof(text), "%s", o->title);
-	int gives = o->kind == OPERATOR_FUNCTION || o->kind == OPERATOR_KEY_BY || o->kind == OPERATOR_MERGE;
-	if (gives && o->schema[0] != NULL && used < sizeof(text))
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "; %s", stream_kind_name(o->stream_kind[0]));
-	const flow_state_declaration *const *states = o->state_id == PLAN_NONE ? NULL : o->function.states;
-	for (size_t i = 0; states != NULL && states[i] != NULL && used < sizeof(text); i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i == 0 ? "; keeps " : ", ", states[i]->name);
-	if (o->state_id != PLAN_NONE && o->function.uses_timers && used < sizeof(text))
-		snprintf(text + used, sizeof(text) - used, "%stimers", states == NULL || states[0] == NULL ? "; keeps " : ", ");
-	print_quoted(text, mermaid, to);
-}
-
-/* "key; exactly once" on exchanges, the delivery alone in front of sinks. */
-static int
-edge_label(const plan *p, const plan_edge *edge, char label[128])
-{
-	const plan_operator *behind = &p->operators[edge->to];
-	if (edge->exchange)
-		snprintf(label, 128, "%s; %s", partitioning_name(edge->partitioning), edge->delivery);
-	else if (behind->kind == OPERATOR_SINK)
-		snprintf(label, 128, "%s", edge->delivery);
-	else
-		return 0;
-	return 1;
+	const plan_intermediate *between = edge->intermediate == PLAN_NONE ? NULL : &p->intermediates[edge->intermediate];
+	fputc('"', to);
+	if (is_partitioned(edge))
+		fputs(partitioning_name(edge->partitioning), to);
+	if (between != NULL && between->partitioning == edge->partitioning)
+		print_partitions(between->partitions, ", ", to);
+	fprintf(to, "%s%s\"", is_partitioned(edge) ? "; " : "", edge->delivery);
 }
 
 void
 plan_print_dot(const plan *p, FILE *to)
 {
-	char label[128];
 	fputs("digraph plan {\n  rankdir=LR;\n  node [shape=box];\n", to);
 	for (uint32_t s = 0; s < p->stage_count; s++) {
 		fprintf(to, "  subgraph cluster_%u {\n    label=\"stage %u, %u task%s\";\n", s, s, p->stages[s].task_count,
@@ -310,20 +380,15 @@ plan_print_dot(const plan *p, FILE *to)
 		for (uint32_t i = 0; i < p->stages[s].operator_count; i++) {
 			const plan_operator *o = &p->operators[p->stages[s].operators[i]];
 			fprintf(to, "    o%u [label=", o->index);
-			print_label(o, 0, to);
+			print_label(p, o, 0, to);
 			fputs(o->kind == OPERATOR_FUNCTION ? "];\n" : ", style=rounded];\n", to);
 		}
 		fputs("  }\n", to);
 	}
 	for (uint32_t i = 0; i < p->edge_count; i++) {
-		const plan_edge *edge = &p->edges[i];
-		fprintf(to, "  o%u -> o%u", edge->from, edge->to);
-		if (edge_label(p, edge, label)) {
-			fputs(" [label=", to);
-			print_quoted(label, 0, to);
-			fputc(']', to);
-		}
-		fputs(";\n", to);
+		fprintf(to, "  o%u -> o%u [label=", p->edges[i].from, p->edges[i].to);
+		print_edge_label(p, &p->edges[i], to);
+		fputs("];\n", to);
 	}
 	for (uint32_t i = 0; i < p->operator_count; i++) {
 		const char *which = dead_letters_of(p, &p->operators[i]);
@@ -331,13 +396,13 @@ plan_print_dot(const plan *p, FILE *to)
 			fprintf(to, "  o%u -> o%u [label=\"%s; %s\", style=dashed];\n", i, p->dead_letters, which,
 					p->dead_letter_delivery);
 	}
+	print_configuration(p, "  // ", to);
 	fputs("}\n", to);
 }
 
 void
 plan_print_mermaid(const plan *p, FILE *to)
 {
-	char label[128];
 	fputs("flowchart LR\n", to);
 	for (uint32_t s = 0; s < p->stage_count; s++) {
 		fprintf(to, "  subgraph s%u[\"stage %u, %u task%s\"]\n", s, s, p->stages[s].task_count,
@@ -345,24 +410,20 @@ plan_print_mermaid(const plan *p, FILE *to)
 		for (uint32_t i = 0; i < p->stages[s].operator_count; i++) {
 			const plan_operator *o = &p->operators[p->stages[s].operators[i]];
 			fprintf(to, "    o%u[", o->index);
-			print_label(o, 1, to);
+			print_label(p, o, 1, to);
 			fputs("]\n", to);
 		}
 		fputs("  end\n", to);
 	}
 	for (uint32_t i = 0; i < p->edge_count; i++) {
-		const plan_edge *edge = &p->edges[i];
-		if (edge_label(p, edge, label)) {
-			fprintf(to, "  o%u -->|", edge->from);
-			print_quoted(label, 1, to);
-			fprintf(to, "| o%u\n", edge->to);
-		} else {
-			fprintf(to, "  o%u --> o%u\n", edge->from, edge->to);
-		}
+		fprintf(to, "  o%u -->|", p->edges[i].from);
+		print_edge_label(p, &p->edges[i], to);
+		fprintf(to, "| o%u\n", p->edges[i].to);
 	}
 	for (uint32_t i = 0; i < p->operator_count; i++) {
 		const char *which = dead_letters_of(p, &p->operators[i]);
 		if (which != NULL)
 			fprintf(to, "  o%u -.->|\"%s; %s\"| o%u\n", i, which, p->dead_letter_delivery, p->dead_letters);
 	}
+	print_configuration(p, "  %% ", to);
 }

@@ -49,6 +49,17 @@ plan_edge_key(const plan *p, const plan_edge *edge)
 }
 
 const char *
+plan_stream_kind(const plan *p, const plan_stream *stream)
+{
+	if (stream->direction == FLOW_DIRECTION_INPUT)
+		return stream_kind_name(stream->broadcast ? FLOW_STREAM_BROADCAST : FLOW_STREAM_NON_KEYED);
+	for (uint32_t i = 0; i < p->operator_count; i++)
+		if (p->operators[i].stream != PLAN_NONE && &p->streams[p->operators[i].stream] == stream)
+			return stream_kind_name(p->operators[i].stream_kind[0]);
+	return NULL;
+}
+
+const char *
 dead_letters_of(const plan *p, const plan_operator *o)
 {
 	/* A merge hands its records on unseen, and a dead letter that cannot be written has no other place to go. */

@@ -246,6 +246,8 @@ const char *partitioning_name(uint32_t partitioning);
 const char *stream_kind_name(uint32_t kind);
 const char *record_errors_name(uint32_t policy);
 const char *delivery_name(uint32_t delivery);
+/* The kind of a stream's records, as an input brings them or an output gets them; NULL: nothing is written. */
+const char *plan_stream_kind(const plan *p, const plan_stream *stream);
 /* Which records of an operator go to the dead letters: "rejected", "late", "rejected, late"; NULL: none. */
 const char *dead_letters_of(const plan *p, const plan_operator *o);
 
