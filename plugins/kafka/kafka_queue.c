@@ -130,7 +130,8 @@ kafka_queue_serve(flow_source *source)
 
 /* --- a client that stopped fetching ------------------------------------------------------------------------------------- */
 
-/* It stops when its queue is full, and would look again only after a second: it is woken when half is used up. */
+/* It stops when its queue is full, and would look again only after a second: it is woken when a quarter is used up, so that it has
+ * fetched more before the rest is. */
 void
 kafka_queue_keep_fetching(flow_source *source)
 {
@@ -140,7 +141,7 @@ kafka_queue_keep_fetching(flow_source *source)
 		full = source->full_bytes / source->record_bytes;
 	if (waiting >= full - full / 8) {
 		source->was_full = 1;
-	} else if (source->was_full && waiting < full / 2) {
+	} else if (source->was_full && waiting < full - full / 4) {
 		source->was_full = 0;
 		pthread_mutex_lock(&source->system->lock);
 		source->wants_nudge = 1;

@@ -3,6 +3,7 @@
  * and batches are as large as flowd has them for one input and one output (docs/internals/performance.md).
  *
  *   kafka_loop pass SERVERS FROM TO COUNT            from topic to topic
+ *   kafka_loop headers SERVERS FROM TO COUNT         the same, asking each record for headers, of which there are none
  *   kafka_loop transactions SERVERS FROM TO COUNT    the same in transactions, one each second, with the positions of the input
  *   kafka_loop json SERVERS FROM TO COUNT            JSON documents through simdjson, status > 200, four fields as Avro
  *   kafka_loop file SERVERS FROM FILE COUNT          values to a file, a line each
@@ -148,13 +149,16 @@ struct target {
 	rd_kafka_t *client;
 	rd_kafka_topic_t *topic;
 	FILE *file;
-	int filtered;
+	int filtered, headers;
 };
 
 static void
 use(struct target *to, rd_kafka_message_t *message)
 {
 	char encoded[LOOP_AVRO_MOST];
+	rd_kafka_headers_t *headers;
+	if (to->headers && rd_kafka_message_headers(message, &headers) != RD_KAFKA_RESP_ERR__NOENT)
+		die("headers", "this loop does not carry them");
 	if (to->file != NULL) {
 		fwrite(message->payload, 1, message->len, to->file);
 		putc('\n', to->file);
@@ -175,13 +179,14 @@ int
 main(int argc, char **argv)
 {
 	if (argc != 6)
-		die("usage", "kafka_loop pass|transactions|json|file SERVERS FROM TO COUNT");
+		die("usage", "kafka_loop pass|headers|transactions|json|file SERVERS FROM TO COUNT");
 	const char *mode = argv[1], *servers = argv[2], *from = argv[3];
 	long long count = atoll(argv[5]), done = 0;
 	int to_file = strcmp(mode, "file") == 0, transactional = strcmp(mode, "transactions") == 0;
 	rd_kafka_t *in = consumer(servers, from);
 	struct target to = { .client = to_file ? NULL : producer(servers, transactional),
-						 .filtered = strcmp(mode, "json") == 0 };
+						 .filtered = strcmp(mode, "json") == 0,
+						 .headers = strcmp(mode, "headers") == 0 };
 	to.topic = to_file ? NULL : rd_kafka_topic_new(to.client, argv[4], NULL);
 	to.file = to_file ? fopen(argv[4], "w") : NULL;
 	if (to_file && to.file == NULL)

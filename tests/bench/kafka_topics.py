@@ -97,7 +97,8 @@ def requests(command, environment):
 
 
 def allocations(place, pairs):
-    """What a job allocates for a record, less what the loop beside it does: the client's own are in both."""
+    """What a job allocates for a record, less what the loop beside it does: the client's own are in both, also those that it makes when it
+    is asked for a record's headers (two, without any)."""
     less = place.document_count // 5
     broker = Broker.of(place)
     few, many = broker.filled(100, less), broker.filled(100, 2 * less)
@@ -108,7 +109,7 @@ def allocations(place, pairs):
             job = place.job("pass", PASS % {"name": "pass", "servers": broker.kafka.servers, "from": topic, "to": broker.fresh(),
                                             "output": AT_LEAST_ONCE})
             found["flowd", topic] = requests(place.command(job, "--log-level", "error"), {})
-            found["loop", topic] = requests([place.build / "tests/kafka_loop", "pass", broker.kafka.servers, topic, broker.fresh(),
+            found["loop", topic] = requests([place.build / "tests/kafka_loop", "headers", broker.kafka.servers, topic, broker.fresh(),
                                              less if topic == few else 2 * less], {"LD_PRELOAD": "libjemalloc.so.2"})
         if None in found.values():
             place.notes.append("allocations from topic to topic: no figures from jemalloc")
