@@ -457,7 +457,11 @@ description_counts(description *d, const described *one)
 static void
 set_paths(description *d, setting *s, const char *path)
 {
-	if (s->path == d->path && path != NULL) /* what was inherited keeps the path under which it was written */
+	if (path == NULL) {
+		d->failed = 1;
+		return;
+	}
+	if (s->path == d->path) /* what was inherited keeps the path under which it was written */
 		s->path = path;
 	for (size_t i = 0; i < s->child_count; i++) {
 		const char *name = s->children[i]->name;
