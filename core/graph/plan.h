@@ -235,6 +235,7 @@ typedef struct plan {
 #define PLAN_OFFLINE 1u /* nothing outside of this process beyond reading configured local files' headers */
 #define PLAN_TRIAL                                                                                                     \
 	2u /* for a run that leaves the job alone: it gets an instance of its own, so that it touches nothing of the job's */
+#define PLAN_CONNECTED 4u /* what is not there is an error of outputs too: a topic, a folder */
 
 /* Plans the application of a loaded configuration. All problems are collected in the configuration's list; NULL when
  * there are errors (or there is no application). Offline it is also NULL, with a warning and no error, when the types

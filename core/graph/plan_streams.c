@@ -204,8 +204,8 @@ describe(planner *p, plan_stream *stream, const char **absent, const setting **a
 	if (error_settle(&error, described, "describe") != FLOW_OK) {
 		const char *word = stream->direction == FLOW_DIRECTION_INPUT ? "input" : "output";
 		const setting *at = described_place(p, stream, &error);
-		int may_come =
-			described == FLOW_E_NOT_FOUND && (stream->direction == FLOW_DIRECTION_OUTPUT || stream->request.offline);
+		int wanted = stream->direction == FLOW_DIRECTION_INPUT || (p->flags & PLAN_CONNECTED) != 0;
+		int may_come = described == FLOW_E_NOT_FOUND && (!wanted || stream->request.offline);
 		if (may_come) {
 			*absent = planner_owned_format(p, "%s '%s': %s", word, stream->id, error_message(&error));
 			*absent_at = at;

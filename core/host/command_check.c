@@ -14,8 +14,19 @@
 static const command_option option_set = { "set", "KEY=VALUE", "Override a key; may be given several times.", NULL };
 static const command_option option_dot = { "dot", NULL, "Print the graph for Graphviz.", NULL };
 static const command_option option_mermaid = { "mermaid", NULL, "Print the graph for Mermaid.", NULL };
-static const command_option *const check_options[] = { &option_set, NULL };
+static const command_option option_connect = {
+	"connect", NULL, "Ask the systems too: what streams need must be there, a topic or a folder.", NULL
+};
+static const command_option *const check_options[] = { &option_set, &option_connect, NULL };
+static const command_option *const explain_options[] = { &option_set, NULL };
 static const command_option *const plan_options[] = { &option_set, &option_dot, &option_mermaid, NULL };
+
+static void
+plan_application(session *s, uint32_t flags)
+{
+	if (!session_has_links_only(s))
+		session_plan(s, flags);
+}
 
 static int
 run_check(arguments *given)
@@ -25,7 +36,7 @@ run_check(arguments *given)
 	if (exit_code == EXIT_DONE) {
 		if (session_load(&s, given, FILES_MOST) == EXIT_DONE ||
 			(s.config != NULL && config_root(s.config, "application") != NULL))
-			session_plan(&s, PLAN_OFFLINE);
+			plan_application(&s, arguments_value(given, "connect") != NULL ? PLAN_CONNECTED : PLAN_OFFLINE);
 		if (s.config != NULL)
 			problems_warn(s.problems, transfers_report_idle(s.config));
 		exit_code = session_report(&s, given);
@@ -161,7 +172,7 @@ run_explain(arguments *given)
 	if (exit_code == EXIT_DONE) {
 		/* The planner's part is wanted too, but a key can be explained although something else is wrong. */
 		if (session_load(&s, given, arguments_count(given) - 1) == EXIT_DONE)
-			session_plan(&s, PLAN_OFFLINE);
+			plan_application(&s, PLAN_OFFLINE);
 		exit_code = s.config == NULL ? EXIT_RUN_FAILED : explain(&s, given);
 		if (exit_code != EXIT_DONE && s.problems->errors != 0)
 			session_report(&s, given);
@@ -176,8 +187,8 @@ const command check_command = {
 	.least = 1,
 	.most = FILES_MOST,
 	.summary = "Say everything that is wrong with a configuration file.",
-	.doc = "Looks at nothing outside of this process but local files. Each line: file:line: path: what is wrong, did "
-		   "you mean ...\n"
+	.doc = "Looks at nothing outside of this process but local files, unless --connect is given. Each line: file:line: "
+		   "path: what is wrong, did you mean ...\n"
 		   "One of the files may be an application plugin (NAME.so); the others configure it.",
 	.options = check_options,
 	.run = run_check,
@@ -202,6 +213,6 @@ const command explain_command = {
 	.summary = "Show a key's value, where it is from, and what it overrode.",
 	.doc = "A key is what the plan calls it: systems.NAME.*, streams.ID.*, tables.NAME.*, operators.NAME.*, job.*\n"
 		   "Every layer that has it is told, its default too; of a group (streams.ID) each of its keys.",
-	.options = check_options,
+	.options = explain_options,
 	.run = run_explain,
 };

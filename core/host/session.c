@@ -72,11 +72,11 @@ session_load(session *s, arguments *given, size_t most)
 	return good ? EXIT_DONE : EXIT_CONFIGURATION;
 }
 
-/* A file of links and transfers is good without an application. */
-static int
-has_links(const config *c)
+int
+session_has_links_only(const session *s)
 {
-	return config_root(c, "links") != NULL || config_root(c, "transfers") != NULL;
+	return s->application == NULL && config_root(s->config, "application") == NULL &&
+		   (config_root(s->config, "links") != NULL || config_root(s->config, "transfers") != NULL);
 }
 
 int
@@ -85,8 +85,6 @@ session_plan(session *s, uint32_t flags)
 	s->graph = s->application != NULL ? graph_from_plugin(s->config, s->registry, s->application)
 									  : graph_from_config(s->config, s->registry);
 	if (s->graph == NULL) {
-		if ((flags & PLAN_OFFLINE) != 0 && has_links(s->config))
-			return EXIT_DONE;
 		if (s->problems->errors == 0)
 			problems_add(s->problems, config_file_count(s->config) == 0 ? NULL : config_file(s->config, 0), 0,
 						 "application", "there is no application in the configuration");

@@ -28,6 +28,8 @@ int session_open(session *s, arguments *given);
 /* Loads the files of `most` operands, and --set. One of them may be an application plugin (NAME.so). What is wrong is in the
  * problems. */
 int session_load(session *s, arguments *given, size_t most);
+/* Links and transfers are good without an application: there is nothing to plan then. */
+int session_has_links_only(const session *s);
 /* Reads the application and plans it. What is wrong is in the problems. */
 int session_plan(session *s, uint32_t flags);
 /* Prints what was collected (to stderr, or as JSON to stdout); returns the code that fits: EXIT_DONE if these are only warnings. */

@@ -17,7 +17,7 @@ _flowd() {
 	"run"*) options=" --set --state-dir --fresh --drop-state --limit --dry-sink --status-file --check-plugins --plugin-dir --log-level --log-format --json --help" ;;
 	"cat"*) options=" --from-format --format --set --where --select --limit --schema --errors --dead-letters --overwrite --plugin-dir --log-level --log-format --json --help" ;;
 	"convert"*) options=" --from-format --to-format --set --where --select --limit --errors --dead-letters --overwrite --status-file --plugin-dir --log-level --log-format --json --help" ;;
-	"check"*) options=" --set --plugin-dir --log-level --log-format --json --help" ;;
+	"check"*) options=" --set --connect --plugin-dir --log-level --log-format --json --help" ;;
 	"plan"*) options=" --set --dot --mermaid --plugin-dir --log-level --log-format --json --help" ;;
 	"explain"*) options=" --set --plugin-dir --log-level --log-format --json --help" ;;
 	"help"*) options=" --format --plugin-dir --log-level --log-format --json --help" ;;

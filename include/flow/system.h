@@ -202,7 +202,8 @@ typedef struct flow_system_ops {
 	void (*close)(flow_system *system); /* [main] blocking-ok; everything opened from it is closed */
 
 	/* [main] blocking-ok unless request->offline. Checks the stream's options and says what the planner must know. FLOW_E_NOT_FOUND:
-	 * said, but what the stream needs is not there, and may still come: a warning for outputs, and for inputs where offline. */
+	 * said, but what the stream needs is not there, and may still come: a warning for outputs (`flowd check --connect`: an error), and
+	 * for inputs where offline. */
 	flow_status (*describe)(flow_system *system, const flow_stream_request *request,
 	                        flow_stream_description *description, flow_error *error);
 	/* [main] blocking-ok. Optional: makes a stream with so many partitions (0: its default). FLOW_E_EXISTS is fine. */

@@ -146,6 +146,15 @@ class Commands(e2e.Test):
         self.assertIn("make_folders", self.flowd("run", "far.conf", expect=1).err)
         self.flowd("run", "far.conf", "--dry-sink", expect=0)
 
+    def test_check_with_connect_refuses_what_is_not_there_also_for_outputs(self):
+        self.assertEqual(self.flowd("check", "--connect", "job.conf", expect=0).err, "")
+        self.write("far.conf", (self.folder / "job.conf").read_text().replace('"out.jsonl"', '"gone/out.jsonl"'))
+        self.assertIn("far.conf:5: application.outputs.out.path: output 'out': ./gone/out.jsonl: the folder ./gone is not there; make it, or set "
+                      "make_folders = true for this output", self.flowd("check", "--connect", "far.conf", expect=3).err)
+        self.write("links.conf", 'links: { a: { connector = "x"; }; };\ntransfers: { t: { from: { link = "a"; }; to: { link = "a"; }; }; };\n')
+        for words in ([], ["--connect"]):
+            self.flowd("check", *words, "links.conf", expect=0)
+
     def test_plugins_are_listed_shown_and_checked(self):
         listed = {p["id"]: p for p in self.flowd("plugin", "list", "--json", expect=0).json()}
         self.assertLessEqual({"basic", "csv", "file", "generate", "json", "lua", "memory", "null", "rocksdb", "std"}, listed.keys())
