@@ -1,4 +1,5 @@
 /* Dead letters: rejected records as rows for the output that takes them, with reason, place and raw bytes. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -190,16 +191,68 @@ fill_texts(dead_letter_outbox *d, const node *n, const record_error *what, flow_
 	return status == FLOW_OK ? name_cell(d->builder, reason, &cells[DEAD_LETTER_REASON]) : status;
 }
 
+/* What is a header too, where records have headers: who looks at a topic sees the reason without decoding. No partition: its number
+ * is the source's own, and the place names it. */
+static const struct {
+	uint32_t field;
+	const char *name;
+} header_fields[] = {
+	{ DEAD_LETTER_REASON, "flowd.reason" },   { DEAD_LETTER_STATUS, "flowd.status" },
+	{ DEAD_LETTER_JOB, "flowd.job" },         { DEAD_LETTER_OPERATOR, "flowd.operator" },
+	{ DEAD_LETTER_STREAM, "flowd.stream" },   { DEAD_LETTER_PLACE, "flowd.place" },
+	{ DEAD_LETTER_ORDINAL, "flowd.ordinal" }, { DEAD_LETTER_LINE, "flowd.line" },
+	{ DEAD_LETTER_FIELD, "flowd.field" },
+};
+#define HEADERS (sizeof(header_fields) / sizeof(header_fields[0]))
+
+/* Those of the fields that are not null. */
+static flow_status
+headers_of(flow_builder *builder, const flow_value *cells, flow_headers *headers)
+{
+	char digits[32];
+	flow_header *items = flow_builder_alloc(builder, HEADERS * sizeof(*items));
+	if (items == NULL)
+		return FLOW_E_MEMORY;
+	*headers = (flow_headers){ items, 0 };
+	for (size_t i = 0; i < HEADERS; i++) {
+		const flow_value *cell = &cells[header_fields[i].field];
+		if (flow_is_null(*cell))
+			continue;
+		flow_header *to = &items[headers->count++];
+		to->name = flow_slice_of(header_fields[i].name);
+		to->value = *cell;
+		if (cell->type == FLOW_STRING)
+			continue;
+		snprintf(digits, sizeof(digits), "%lld", (long long)cell->as.int64);
+		flow_status status = text_cell(builder, flow_slice_of(digits), &to->value);
+		if (status != FLOW_OK)
+			return status;
+	}
+	return FLOW_OK;
+}
+
+/* The cells of a new letter; NULL: out of memory. */
+static flow_value *
+begin_row(dead_letter_outbox *d)
+{
+	runtime *run = d->task->topology->run;
+	if (d->builder == NULL)
+		d->builder = builder_create(run->pool, run->batch_rows, run->batch_bytes);
+	if (d->builder == NULL)
+		return NULL;
+	if (d->builder->row_capacity == 0)
+		builder_clear(d->builder);
+	int has_headers = !run->plan->streams[d->op->stream].byte_stream;
+	if (has_headers && d->builder->ops->add_columns(d->builder, FLOW_COLUMN_HEADERS) != FLOW_OK)
+		return NULL;
+	return flow_builder_alloc(d->builder, DEAD_LETTER_FIELDS * sizeof(flow_value));
+}
+
 flow_status
 dead_letters_add(node *n, const record_error *what)
 {
 	dead_letter_outbox *d = n->task->dead_letters;
-	runtime *run = n->task->topology->run;
-	if (d->builder == NULL)
-		d->builder = builder_create(run->pool, run->batch_rows, run->batch_bytes);
-	if (d->builder != NULL && d->builder->row_capacity == 0)
-		builder_clear(d->builder);
-	flow_value *cells = d->builder == NULL ? NULL : flow_builder_alloc(d->builder, DEAD_LETTER_FIELDS * sizeof(*cells));
+	flow_value *cells = begin_row(d);
 	if (cells == NULL)
 		return FLOW_E_MEMORY;
 	for (uint32_t i = 0; i < DEAD_LETTER_FIELDS; i++)
@@ -216,9 +269,14 @@ dead_letters_add(node *n, const record_error *what)
 		status = fill_raw(d, what, cells);
 	if (status == FLOW_OK)
 		status = fill_key(d, what, cells);
+	flow_headers headers = { NULL, 0 };
+	if (status == FLOW_OK && d->builder->headers != NULL)
+		status = headers_of(d->builder, cells, &headers);
 	if (status != FLOW_OK)
 		return status;
-	flow_builder_add(d->builder, flow_record(cells, DEAD_LETTER_FIELDS));
+	uint32_t row = flow_builder_add(d->builder, flow_record(cells, DEAD_LETTER_FIELDS));
+	if (d->builder->headers != NULL)
+		d->builder->headers[row] = headers;
 	return flow_builder_full(d->builder) ? dead_letters_flush(n->task) : FLOW_OK;
 }
 

@@ -37,6 +37,7 @@ world_reset(void)
 			free(streams[i].partitions[k].data);
 		free(streams[i].partitions);
 		free(streams[i].shown.data);
+		free(streams[i].headers.data);
 		for (uint32_t k = 0; k < WRITERS; k++)
 			free(streams[i].writers[k].written.data);
 	}
@@ -229,6 +230,18 @@ failed_row(flow_writer *w, flow_failed_row *failed, flow_error *error)
 	return FLOW_OK;
 }
 
+static void
+add_headers(world_stream *s, const flow_batch *batch, uint32_t row)
+{
+	for (uint64_t i = 0; batch->headers != NULL && i < batch->headers[row].count; i++) {
+		const flow_header *h = &batch->headers[row].items[i];
+		text_add(&s->headers, h->name.data, h->name.size);
+		text_add(&s->headers, "=", 1);
+		text_add(&s->headers, h->value.as.text, h->value.size);
+		text_add(&s->headers, "\n", 1);
+	}
+}
+
 static flow_status
 write_rows(flow_writer *w, const flow_batch *batch, uint32_t first, uint32_t *accepted, flow_status *statuses,
 		   flow_error *error)
@@ -259,6 +272,7 @@ write_rows(flow_writer *w, const flow_batch *batch, uint32_t first, uint32_t *ac
 			text_add(to, value->as.text, value->size);
 		if ((batch->flags & FLOW_BATCH_STREAM) == 0)
 			text_add(to, "\n", 1);
+		add_headers(w->stream, batch, flow_row(batch, i));
 		(*accepted)++;
 	}
 	pthread_mutex_unlock(&world_lock);
@@ -618,6 +632,13 @@ const char *
 world_output_raw(const char *id)
 {
 	const text *t = &world_named(id)->shown;
+	return t->data == NULL ? "" : t->data;
+}
+
+const char *
+world_output_headers(const char *id)
+{
+	const text *t = &world_named(id)->headers;
 	return t->data == NULL ? "" : t->data;
 }
 

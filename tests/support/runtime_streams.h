@@ -47,6 +47,7 @@ typedef struct world_stream {
 	uint32_t released[SHARED], faults, rebalances;
 	/* Output. */
 	text shown;
+	text headers;
 	world_writer writers[WRITERS];
 	flow_marker marker;
 	int has_marker;

@@ -49,6 +49,8 @@ uint32_t world_group_faults(const char *id); /* positions that went back, or wer
 const char *world_output(const char *id);
 /* In the order of writing. */
 const char *world_output_raw(const char *id);
+/* Of all its records in the order of writing, a line "name=value" each. */
+const char *world_output_headers(const char *id);
 uint64_t world_output_lines(const char *id);
 /* The output's next `count` writes answer AGAIN and wake right after; or block until world_open_output. */
 void world_stutter(const char *id, uint32_t count);

@@ -233,6 +233,27 @@ given_a_bad_record_when_the_policy_is_dead_letter_then_it_is_there_with_reason_p
 }
 
 static void
+given_an_output_of_records_when_it_takes_dead_letters_then_their_headers_say_why(void **state)
+{
+	(void)state;
+	maker *m = with_errors(RECORD_ERRORS_DEAD_LETTER);
+	maker_dead_letters(m, "dead");
+	maker_stream(m, maker_plan(m)->dead_letters)->byte_stream = 0;
+	assert_int_equal(world_run(m, NULL), RUN_FINISHED);
+	assert_non_null(strstr(world_output("dead"), "three numbers were expected"));
+	assert_string_equal(world_output_headers("dead"), "flowd.reason=three numbers were expected\n"
+													  "flowd.status=FLOW_E_DECODE\n"
+													  "flowd.job=test\n"
+													  "flowd.operator=in\n"
+													  "flowd.stream=in\n"
+													  "flowd.place=in/0\n"
+													  "flowd.ordinal=6\n"
+													  "flowd.line=2\n"
+													  "flowd.field=v\n");
+	maker_destroy(m);
+}
+
+static void
 given_a_function_that_rejects_when_records_die_then_they_are_encoded_again(void **state)
 {
 	(void)state;
@@ -632,6 +653,7 @@ main(void)
 							   reset),
 		cmocka_unit_test_setup(
 			given_a_bad_record_when_the_policy_is_dead_letter_then_it_is_there_with_reason_place_and_bytes, reset),
+		cmocka_unit_test_setup(given_an_output_of_records_when_it_takes_dead_letters_then_their_headers_say_why, reset),
 		cmocka_unit_test_setup(given_a_function_that_rejects_when_records_die_then_they_are_encoded_again, reset),
 		cmocka_unit_test_setup(
 			given_a_keyed_output_when_it_changes_the_key_then_the_record_is_not_emitted_and_the_job_fails, reset),
