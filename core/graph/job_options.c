@@ -157,7 +157,8 @@ OPTION(stream_serde, .type = FLOW_OPTION_REFERENCE, .name = "serde", .refers_to 
 	   .example = "{ key = \"string\"; value = \"json\"; }",
 	   .doc =
 		   "How its records are read or written: the name of a serde; a group { type = \"csv\"; ... } with the serde's "
-		   "options; or { key = ...; value = ...; } with either form in both. Only the application sets it.");
+		   "options; or { key = ...; value = ...; } with either form in both. A serde without these two is "
+		   "that of the values: keys are neither read nor written. Only the application sets it.");
 OPTION(stream_physical_name, .type = FLOW_OPTION_STRING, .name = "physical_name", .example = "\"flights-2013\"",
 	   .doc = "What the system calls it (a topic's name, say). Without it: the stream's id.");
 OPTION(stream_record_errors, .type = FLOW_OPTION_ENUM, .name = "record_errors", .choices = record_error_choices,

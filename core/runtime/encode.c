@@ -84,7 +84,7 @@ is_bytes_as_they_are(const plan_serde *serde, const flow_schema *schema)
 		   schema->kind == FLOW_KIND_BYTES;
 }
 
-/* Records that come as the bytes that are written are passed on. Keys that the output does not want are left out by encoding. */
+/* Records that come as the bytes that are written are passed on, without keys where the output has none. */
 static int
 needs_no_encoder(const plan_stream *stream)
 {

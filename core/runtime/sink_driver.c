@@ -280,19 +280,31 @@ bytes_of(const flow_batch *batch)
 	return bytes;
 }
 
+/* What needs no encoding. A serde that is plain is that of the values: keys are left out. */
+static flow_status
+take_as_it_is(sink_self *self, const flow_batch *batch, flow_batch **raw)
+{
+	static const flow_columns no_keys = { .struct_size = FLOW_SIZEOF(flow_columns), .drop_key = 1 };
+	const plan_stream *stream = self->stream;
+	if (batch->key != NULL && stream->value.ops != NULL && stream->key.ops == NULL)
+		*raw = batch_forward(self->n->task->topology->run->pool, batch, &no_keys, NULL);
+	else
+		*raw = (flow_batch *)(uintptr_t)batch_retain(batch);
+	if (*raw == NULL)
+		return FLOW_E_MEMORY;
+	counter_add(&self->n->bytes_out, bytes_of(*raw));
+	return FLOW_OK;
+}
+
 static flow_status
 write_records(sink_self *self, const flow_batch *batch)
 {
 	node *n = self->n;
 	uint64_t rejected = counter_get(&n->rejected);
 	flow_batch *raw = NULL;
-	flow_status status = FLOW_OK;
-	if (self->value != NULL)
-		status = encode_batch(self, batch, &raw);
-	else
-		counter_add(&n->bytes_out, bytes_of(batch));
+	flow_status status = self->value != NULL ? encode_batch(self, batch, &raw) : take_as_it_is(self, batch, &raw);
 	if (status == FLOW_OK)
-		status = write_batch(self, self->value != NULL ? raw : batch);
+		status = write_batch(self, raw);
 	batch_release(raw);
 	counter_add(&n->records_out, batch->selected_count - (counter_get(&n->rejected) - rejected));
 	return status;
