@@ -154,6 +154,8 @@ char *kafka_copy(const flow_host *host, flow_slice text);
 flow_status kafka_admin_client(flow_system *system, rd_kafka_t **client, flow_error *error);
 /* FLOW_E_NOT_FOUND: no such topic. */
 flow_status kafka_admin_partitions(flow_system *system, const char *topic, int32_t *count, flow_error *error);
+/* Of a topic that was just made: brokers tell of it with a delay. */
+flow_status kafka_admin_await(flow_system *system, const char *topic, int32_t *count, flow_error *error);
 /* Replaces each `offset`, a timestamp in milliseconds or RD_KAFKA_OFFSET_BEGINNING or _END, by the offset that it means; behind the
  * last record: RD_KAFKA_OFFSET_END. The end is the high watermark, whatever transactions are open. */
 flow_status kafka_admin_offsets(flow_system *system, rd_kafka_topic_partition_list_t *list, flow_error *error);

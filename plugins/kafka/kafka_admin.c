@@ -135,6 +135,17 @@ kafka_admin_partitions(flow_system *system, const char *topic, int32_t *count, f
 	return code == RD_KAFKA_RESP_ERR_NO_ERROR ? FLOW_OK : kafka_failed(system->host, error, code, "topic '%s'", topic);
 }
 
+flow_status
+kafka_admin_await(flow_system *system, const char *topic, int32_t *count, flow_error *error)
+{
+	flow_status status;
+	for (int tries = 0; (status = kafka_admin_partitions(system, topic, count, error)) == FLOW_E_NOT_FOUND &&
+						tries < system->request_timeout / 50;
+		 tries++)
+		rd_kafka_poll(system->client, 50);
+	return status;
+}
+
 /* --- offsets ------------------------------------------------------------------------------------------------------------- */
 
 struct offsets_question {

@@ -28,12 +28,7 @@ kafka_output_topic(flow_system *system, const flow_stream_request *request, cons
 	if (status != FLOW_OK && status != FLOW_E_EXISTS)
 		return status;
 	flow_say(system->host, FLOW_LOG_INFO, system->name, "topic '%s' was made", topic);
-	/* It is told of with a delay. */
-	for (int tries = 0; (status = kafka_admin_partitions(system, topic, partitions, error)) == FLOW_E_NOT_FOUND &&
-						tries < system->request_timeout / 50;
-		 tries++)
-		rd_kafka_poll(system->client, 50);
-	return status;
+	return kafka_admin_await(system, topic, partitions, error);
 }
 
 /* --- its settings ------------------------------------------------------------------------------------------------------- */

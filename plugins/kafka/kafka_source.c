@@ -37,7 +37,11 @@ kafka_create_stream(flow_system *system, const flow_stream_request *request, int
 	char *topic = kafka_copy(system->host, request->physical_name);
 	if (topic == NULL)
 		return kafka_no_memory(system->host, error);
-	flow_status status = kafka_admin_create(system, topic, partitions, 0, NULL, error);
+	flow_status status =
+		kafka_admin_create(system, topic, partitions, (int32_t)flow_option_int(request->options, "replication", 0),
+						   flow_option_get(request->options, "config"), error);
+	if (status == FLOW_OK)
+		status = kafka_admin_await(system, topic, &partitions, error);
 	system->host->release(topic);
 	return status;
 }

@@ -85,6 +85,25 @@ class Configuration(e2e.Test):
             ended = self.flowd(*words, env={"P": "s3cret"})
             self.assertNotIn("s3cret", ended.out + ended.err, words)
 
+    DEFAULT_SYSTEM = """application: {{
+      name = "job";
+      default_system = "shop";
+      systems: {{ shop: {{ type = "kafka"; bootstrap_servers = "127.0.0.1:1"; }};  files: {{ type = "file"; }}; }};
+      inputs:  {{ in: {{ system = "files"; path = "in.jsonl"; bounded = true; serde: {{ type = "json"; fields: {{ user = "string"; }}; }}; }}; }};
+      outputs: {{ out: {{ system = "files"; path = "out.jsonl"; serde = "json"; }}; }};
+      flow: ( {{ from = "in"; {steps} to = "out"; }} );
+    }};
+    """
+
+    def test_given_a_default_system_of_topics_when_a_job_is_checked_then_it_is_refused_with_and_without_an_exchange(self):
+        self.write("in.jsonl", "")
+        for steps in ("", 'key_by = "user";'):
+            self.write("job.conf", self.DEFAULT_SYSTEM.format(steps=steps))
+            said = self.flowd("check", "job.conf", expect=3).err
+            self.assertRegex(said, r"^job.conf:3: .*default_system: system 'shop' \(kafka\) is shared by processes, and intermediate "
+                                   "streams do not go through such a system yet; leave default_system out", steps)
+            self.assertEqual(said.count("job.conf:"), 1, said)
+            self.assertNotIn("cannot carry", said)
 
     def test_given_an_application_in_c_when_it_is_checked_then_what_its_descriptors_say_is_right(self):
         application = e2e.BUILD / "tests/applications/shop.so"

@@ -135,6 +135,18 @@ fixture_describe(const fixture_stream *stream)
 	return description;
 }
 
+flow_status
+fixture_try_create(const fixture_stream *stream, int32_t partitions)
+{
+	const fixture_system *system = stream->system;
+	struct request *r = make_request(stream);
+	if (r == NULL)
+		return FLOW_E_CONFIG;
+	flow_status status = system->ops->create_stream(system->system, &r->request, partitions, &system->fixture->error);
+	end_request(r);
+	return status;
+}
+
 static void
 wake(void *counter)
 {

@@ -41,6 +41,8 @@ fixture_stream fixture_output(fixture_system *system, const char *name, const ch
 /* Schemas in it are released with the fixture. */
 flow_status fixture_try_describe(const fixture_stream *stream, flow_stream_description *description);
 flow_stream_description fixture_describe(const fixture_stream *stream);
+/* Makes the stream, with so many partitions; 0: as the system likes. */
+flow_status fixture_try_create(const fixture_stream *stream, int32_t partitions);
 
 /* --- sources --- */
 
