@@ -19,9 +19,11 @@
  * kafka_group.c           partitions from a consumer group
  * kafka_group_watch.c     what the watching thread does for it
  * kafka_output.h          the sink, and all below:
- * kafka_producer.c        producers: clients, delivery reports
+ * kafka_producer.c        producers: their clients
  * kafka_slots.c           batches until their reports have come
- * kafka_writer.c          rows to a producer
+ * kafka_writer.c          outputs: opened, closed, what they refused
+ * kafka_send.c            rows to a producer
+ * kafka_reports.c         what came of them, and when they are sent
  * kafka_limits.c          topics of outputs: made, and what they take
  * kafka_partitioner.c     the partition of a record
  * kafka_transaction.c     the transaction of a process: begun, lost, fenced, taken over
