@@ -228,7 +228,7 @@ typedef struct plan {
 #define DEAD_LETTER_REASON 10     /* string */
 #define DEAD_LETTER_RAW 11        /* string?: the record's bytes; base64 where they are no valid UTF-8 */
 #define DEAD_LETTER_RAW_BASE64 12 /* bool */
-#define DEAD_LETTER_KEY 13        /* string?: the key as JSON text */
+#define DEAD_LETTER_KEY 13        /* string?: the key as JSON text; as it came where it is what cannot be read */
 #define DEAD_LETTER_FIELDS 14
 
 /* How much the planner may look at. */

@@ -166,6 +166,8 @@ fill_raw(dead_letter_outbox *d, const record_error *what, flow_value *cells)
 static flow_status
 fill_key(dead_letter_outbox *d, const record_error *what, flow_value *cells)
 {
+	if (what->key.data != NULL)
+		return name_cell(d->builder, what->key, &cells[DEAD_LETTER_KEY]);
 	if (what->batch == NULL || what->batch->key == NULL || flow_is_null(what->batch->key[what->row]))
 		return FLOW_OK;
 	flow_slice key = encode_again(d, what->batch, what->row, 1);
@@ -258,8 +260,9 @@ dead_letters_add(node *n, const record_error *what)
 	for (uint32_t i = 0; i < DEAD_LETTER_FIELDS; i++)
 		cells[i] = flow_null();
 	cells[DEAD_LETTER_TIME] = flow_timestamp(clock_now(), FLOW_MICROSECONDS, FLOW_ZONED);
-	if (what->partition != UINT32_MAX)
-		cells[DEAD_LETTER_PARTITION] = flow_int64(what->partition);
+	int64_t partition = record_error_partition(n, what);
+	if (partition >= 0)
+		cells[DEAD_LETTER_PARTITION] = flow_int64(partition);
 	if (what->has_ordinal)
 		cells[DEAD_LETTER_ORDINAL] = flow_int64(what->ordinal);
 	if (what->line != 0)

@@ -1,12 +1,27 @@
 /* Records: the serdes of value and key make rows out of raw ones; tombstones pass by the serde. */
+#include <stdio.h>
+
 #include "base/memory.h"
 #include "runtime/source.h"
+
+/* The value of the record that is being decoded, as it came. */
+static flow_slice
+value_of(const source_self *self, int64_t ordinal)
+{
+	const flow_batch *raw = self->current;
+	for (uint32_t i = self->row; raw != NULL && raw->ordinal != NULL && i < raw->selected_count; i++) {
+		const flow_value *value = &raw->value[flow_row(raw, i)];
+		if (raw->ordinal[flow_row(raw, i)] == ordinal && (value->type == FLOW_BYTES || value->type == FLOW_STRING))
+			return flow_value_slice(value);
+	}
+	return flow_slice_make(NULL, 0);
+}
 
 flow_status
 source_reject(void *context, flow_builder *builder, const flow_rejection *rejection)
 {
-	(void)builder;
 	source_self *self = context;
+	char reason[1024];
 	record_error what = { .status = rejection->status,
 						  .reason = rejection->reason,
 						  .field = rejection->field,
@@ -17,6 +32,12 @@ source_reject(void *context, flow_builder *builder, const flow_rejection *reject
 						  .ordinal = rejection->ordinal,
 						  .has_ordinal = 1,
 						  .line = rejection->line };
+	if (builder == self->keys) {
+		snprintf(reason, sizeof(reason), "its key: %.*s", (int)rejection->reason.size, rejection->reason.data);
+		what.reason = flow_slice_of(reason);
+		what.key = rejection->raw;
+		what.raw = value_of(self, rejection->ordinal);
+	}
 	return record_error_handle(self->n, self->stream->record_errors, &what);
 }
 

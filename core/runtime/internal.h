@@ -483,9 +483,10 @@ typedef struct record_error {
 	flow_slice reason;
 	flow_slice field;
 	flow_slice raw;
+	flow_slice key; /* as it came, where it is what cannot be read */
 	flow_slice place;
-	uint32_t input; /* UINT32_MAX: none */
-	uint32_t partition;
+	uint32_t input;     /* UINT32_MAX: none */
+	uint32_t partition; /* its index, which is its number only where nothing else is read */
 	int64_t ordinal;
 	int has_ordinal;
 	uint64_t line;
@@ -495,6 +496,8 @@ typedef struct record_error {
 /* Applies the policy (RECORD_ERRORS_*). FLOW_OK: go on with the next record. */
 flow_status record_error_handle(node *n, uint32_t policy, const record_error *what);
 flow_status record_error_of_row(node *n, const flow_batch *batch, uint32_t row, flow_status status, flow_slice reason);
+/* The number that people know the partition by; -1: none. */
+int64_t record_error_partition(const node *n, const record_error *what);
 flow_status dead_letters_add(node *n, const record_error *what);
 flow_status dead_letters_flush(task *t); /* rows so far go out */
 flow_status dead_letters_open(task *t, outbox *box);
