@@ -188,7 +188,8 @@ typedef struct flow_numbers {
 	uint32_t struct_size;
 	uint32_t reserved;
 	/* [any] `partition` is an id, or empty: of the source as a whole. Names are snake_case, and mean the same in every system: "lag"
-	 * (records behind the partition's end), "position", "committed", "end" (ordinals of the next record), "paused" (0 or 1), "rebalances". */
+	 * (records behind the partition's end), "position", "committed", "end" (ordinals of the next record), "paused" (0 or 1), "rebalances",
+	 * "queued" (records that are here and were not read yet), "records_lost" (that were gone before they could be read). */
 	void (*add)(void *context, flow_slice partition, const char *name, int64_t value);
 	void *context;
 } flow_numbers;

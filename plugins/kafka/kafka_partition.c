@@ -244,6 +244,7 @@ kafka_partition_lost(flow_source *source, struct kafka_partition *p, int64_t wan
 	*offset = source->settings.reset == FLOW_START_OLDEST ? p->low : p->high;
 	if (wanted < p->low) {
 		host->metric_add(source->lost, *offset - wanted);
+		atomic_fetch_add(&source->records_lost, *offset - wanted);
 		flow_say(host, FLOW_LOG_WARN, source->component,
 				 "topic '%s', partition %d: %lld records from offset %lld on are lost: %s; reading goes on at %lld",
 				 p->topic, p->number, (long long)(*offset - wanted), (long long)wanted, why, (long long)*offset);

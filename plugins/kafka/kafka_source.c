@@ -163,6 +163,7 @@ void
 kafka_source_numbers(flow_source *source, const flow_numbers *numbers)
 {
 	const flow_slice whole = { NULL, 0 };
+	int64_t behind = 0, queued = (int64_t)rd_kafka_queue_length(source->messages);
 	pthread_mutex_lock(&source->system->lock);
 	for (uint32_t i = 0; i < source->partition_count; i++) {
 		const struct kafka_partition *p = source->partitions[i];
@@ -170,6 +171,7 @@ kafka_source_numbers(flow_source *source, const flow_numbers *numbers)
 		int64_t saved = atomic_load_explicit(&p->saved, memory_order_relaxed);
 		if (p->given_up || next < 0)
 			continue;
+		behind += end > next ? end - next : 0;
 		numbers->add(numbers->context, p->shown.id, "position", next);
 		numbers->add(numbers->context, p->shown.id, "end", end);
 		numbers->add(numbers->context, p->shown.id, "lag", end > next ? end - next : 0);
@@ -177,6 +179,9 @@ kafka_source_numbers(flow_source *source, const flow_numbers *numbers)
 		if (saved >= 0)
 			numbers->add(numbers->context, p->shown.id, "committed", saved);
 	}
+	/* That a partition's end was reached stands in the queue too. */
+	numbers->add(numbers->context, whole, "queued", queued < behind ? queued : behind);
+	numbers->add(numbers->context, whole, "records_lost", atomic_load(&source->records_lost));
 	if (source->group != NULL)
 		numbers->add(numbers->context, whole, "rebalances", atomic_load(&source->rebalances));
 	pthread_mutex_unlock(&source->system->lock);

@@ -138,7 +138,7 @@ struct flow_source {
 	int wants_nudge;        /* under the system's lock, as the next */
 	int busy;               /* the watching thread uses it */
 	flow_metric *lost;
-	_Atomic int64_t rebalances;
+	_Atomic int64_t rebalances, records_lost;
 };
 
 /* kafka_topics.c ------------------------------------------------------------------------------------------------------- */
