@@ -214,7 +214,52 @@ def partitions_added(case):
         assert of_partition(values, prefixes) == expected["grow"][number], values
     for number, name in {"0": "n0", "1": "n1"}.items():
         assert of_partition(values, name) == expected["grow-2"][number], values
+    keyed_state_stays(case, k)
     case.judged("expected.json")
+
+
+COUNTS = """application: {{
+  name = "counts";  checkpoint_interval = "200ms";  parallelism = 2;
+  systems: {{ kafka: {{ type = "kafka"; bootstrap_servers = "{servers}"; discovery_interval = "200ms"; }}; }};
+  inputs:  {{ in:  {{ system = "kafka"; physical_name = "{topic}"; serde: {{ type = "json"; fields: {{ user = "string"; at = "timestamp"; }}; }}; }}; }};
+  outputs: {{ out: {{ system = "kafka"; physical_name = "{topic}-counts"; serde = "json"; }}; }};
+  flow: ( {{ name = "keyed"; from = "in"; key_by = "user"; }},
+          {{ name = "counts"; window: {{ tumbling = "1h"; time = "at"; out_of_order = "1s"; }}; aggregate: {{ n = "count(*)"; }}; }}, {{ to = "out"; }} );
+}};
+"""
+
+
+def keyed_state_stays(case, k):
+    """Each user's records go to all partitions, old and new, of a job that runs and of one that is started again."""
+    topic, users, partitions = k.create(kafka.unique("keyed")), [f"u{i}" for i in range(6)], 1
+    k.create(f"{topic}-counts")
+    case.flowd.write("counts.conf", COUNTS.format(servers=k.servers, topic=topic))
+
+    def produce(hour):
+        """One of each user to each partition."""
+        k.produce(topic, [{"value": json.dumps({"user": user, "at": f"2026-01-01T{hour}:00:00Z"}), "partition": p}
+                          for user in users for p in range(partitions)])
+
+    def committed():
+        path = case.work / "counts.json"
+        inputs = json.loads(path.read_text())["inputs"] if path.exists() else []
+        return sum(p.get("committed", 0) for i in inputs for p in i.get("partitions", {}).values())
+
+    for more in (3, 4):
+        with case.flowd.start("run", "counts.conf", "--state-dir", "counts", "--status-file", "counts.json") as running:
+            produce(10)
+            k.tool("grow", topic, "--partitions", more)
+            until(lambda n=more: len(k.describe(topic)) == n, "the partitions")
+            partitions = more
+            produce(10)
+            until(lambda n=more: committed() == len(users) * (4 if n == 3 else 11), "all that was written", 60)
+            if more == 4:  # what comes later closes the windows
+                produce(12)
+                until(lambda: len(k.values(f"{topic}-counts")) >= len(users), "the counts", 60)
+            running.signal()
+            assert running.wait().code == 0
+    counts = sorted((row["user"], row["n"]) for row in map(json.loads, k.values(k.settled(f"{topic}-counts"))))
+    assert counts == [(user, 1 + 3 + 3 + 4) for user in users], counts
 
 
 # --- 04 ----------------------------------------------------------------------------------------------------------------------
@@ -257,7 +302,7 @@ def offset_out_of_range(case):
         for s in state:
             k.tool("commit", topic, topic, s["partition"], s["committed"])
         options = f'group = "{topic}";' + (f' offset_reset = "{policy}";' if policy else "")
-        ended = case.flowd("run", job(case, k.servers, topic, options), "--fresh", expect=code)
+        ended = case.flowd("run", job(case, k.servers, topic, options), "--fresh", "--status-file", "status.json", expect=code)
         return ended, lines(case) if code == 0 else []
 
     failed, _ = run("", code=1)
@@ -270,6 +315,8 @@ def offset_out_of_range(case):
             assert of_partition(values, partition + ":") == wanted, values
         assert f"{expected[policy]['lost_reported']['0']} records from offset 10 on are lost" in ended.err, str(ended)
         assert "partition 1: an unknown number of records is lost" in ended.err, str(ended)
+        (status,) = json.loads((case.work / "status.json").read_text())["inputs"]
+        assert status["records_lost"] == expected[policy]["lost_reported"]["0"], status
     case.judged("expected.json")
 
 
