@@ -1,4 +1,5 @@
 """Brokers that die, go away, run full or hand over: a job waits, says so, goes on, and each record is there once."""
+import collections
 import json
 import os
 import pathlib
@@ -23,6 +24,8 @@ JOB = """application: {
   flow: ( { from = "in"; to = "out"; }, { from = "in"; to = "copy"; } );
 };
 """
+# For 10 s and more no answer of a broker has come for what was sent.
+WAITED = r"\d+ records have waited \d+ s for an answer of the brokers; flowd goes on when they are back"
 READER = """application: {
   name = "reader";  checkpoint_interval = "200ms";
   systems: { files: { type = "file"; };  kafka: { type = "kafka"; bootstrap_servers = "$SERVERS"; }; };
@@ -31,7 +34,8 @@ READER = """application: {
   flow: ( { from = "in"; to = "echo"; } );
 };
 """
-AWAY = 60 if live.SOAK else 4  # seconds
+AWAY = 65 if live.SOAK else 4  # seconds
+LONG = 65  # a transaction that is open for a minute is lost
 
 
 class Faults(live.Test):
@@ -62,21 +66,42 @@ class Faults(live.Test):
         doubled = [a for a, b in zip(ids, ids[1:]) if a == b]
         self.assertTrue(not once or not doubled, f"{len(doubled)} records are there twice, from {doubled[:1]}\n{ended}")
         self.assertEqual(sorted(set(ids)), list(range(count)))
+        self.check_order(once)
         self.assertEqual(sorted(record["id"] for record in self.records("copy.jsonl")), list(range(count)))
         return ended
 
-    def killed_and_back(self, output, once):
+    def check_order(self, once):
+        """Each partition has its records as they were written, whatever was sent again: once, or for the first time."""
+        partitions = collections.defaultdict(list)
+        for record in self.kafka.consume("out"):
+            partitions[record["partition"]].append(json.loads(record["value"])["id"])
+        for partition, ids in partitions.items():
+            first = ids if once else list(dict.fromkeys(ids))
+            wrong = [(a, b) for a, b in zip(first, first[1:]) if a >= b]
+            self.assertFalse(wrong, f"partition {partition}: {len(wrong)} records stand behind later ones, from {wrong[:1]}")
+
+    def killed_and_back(self, output, once, away=AWAY):
         self.cluster()
         self.written(output=output)
         with self.flowd.start("run", "job.conf") as job:
             self.wait_for_some(job)
             self.kafka.service("kill")
-            time.sleep(AWAY)
+            time.sleep(away)
             self.kafka.service("start")
-            self.check(job, once=once)
+            return self.check(job, once=once)
 
     def test_given_a_broker_that_is_killed_and_comes_back_when_the_job_has_ended_then_each_record_is_there_once(self):
         self.killed_and_back("", True)
+
+    def test_given_a_broker_that_is_away_for_more_than_a_minute_when_it_is_back_then_each_record_is_there_once_and_the_job_said_that_it_waited(self):
+        said = self.killed_and_back("", True, LONG).err
+        self.assertRegex(said, WAITED)
+        self.assertIn("going back to epoch", said)  # the transaction's minute was over
+
+    def test_given_no_transaction_when_the_broker_is_away_for_more_than_a_minute_then_no_record_is_missing_and_the_job_said_that_it_waited(self):
+        said = self.killed_and_back('delivery = "at_least_once";', False, LONG).err
+        self.assertRegex(said, WAITED)
+        self.assertNotIn("going back to epoch", said)
 
     def test_given_a_broker_that_is_killed_and_comes_back_when_delivery_is_at_least_once_then_no_record_is_missing(self):
         self.killed_and_back('delivery = "at_least_once";', False)
@@ -115,7 +140,7 @@ class Faults(live.Test):
         self.cluster("--data", disk, "--set", "log.segment.bytes=8388608", "--set", "log.index.size.max.bytes=1048576",
                      "--set", "log.preallocate=false", topic=("out", 1))
         self.kafka.create("ballast")
-        self.written()
+        self.written(30000)
         self.job(READER, "reader.conf")
         with self.flowd.start("run", "job.conf") as job, self.flowd.start("run", "reader.conf") as reader:
             self.wait_for_some(job)
@@ -123,14 +148,15 @@ class Faults(live.Test):
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, timeout=120)
             self.assertNotEqual(filler.returncode, 0, "the disk was not full")
             until(lambda: "down" in self.status(), "the end of the broker")
+            time.sleep(12)  # after 10 s the job says that it waits
             subprocess.run(["mount", "-o", "remount,size=400m", disk], check=True)
             self.kafka.service("start")
-            self.check(job)
-            until(lambda: len(self.echoed()) >= 12000 or not reader.running(), "all records at the reader", 90)
+            self.assertRegex(self.check(job, 30000).err, WAITED)
+            until(lambda: len(self.echoed()) >= 30000 or not reader.running(), "all records at the reader", 90)
             reader.signal()
             ended = reader.wait()
         self.assertEqual(ended.code, 0, str(ended))
-        self.assertEqual(sorted(self.echoed()), list(range(12000)))
+        self.assertEqual(sorted(self.echoed()), list(range(30000)))
 
     def echoed(self):
         """The numbers that the reader has written so far; an unbounded job still writes the temporary beside the file."""

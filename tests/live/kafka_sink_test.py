@@ -27,7 +27,7 @@ class Sink(live.Test):
         """The job must end by itself, soon: what it says."""
         words = self.flowd.words(["run", "job.conf", *more])
         done = subprocess.run(words, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              timeout=25, check=False)
+                              timeout=15, check=False)
         self.assertEqual(done.returncode, code, done.stderr.decode())
         return done.stderr.decode()
 
