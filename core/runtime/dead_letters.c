@@ -193,8 +193,8 @@ fill_texts(dead_letter_outbox *d, const node *n, const record_error *what, flow_
 	return status == FLOW_OK ? name_cell(d->builder, reason, &cells[DEAD_LETTER_REASON]) : status;
 }
 
-/* What is a header too, where records have headers: who looks at a topic sees the reason without decoding. No partition: its number
- * is the source's own, and the place names it. */
+/* What is a header too, where records have headers: who looks at a topic sees the reason without decoding. No partition: the place
+ * names it. */
 static const struct {
 	uint32_t field;
 	const char *name;
