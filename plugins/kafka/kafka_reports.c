@@ -223,7 +223,7 @@ static void
 push(struct kafka_producer *producer, struct pace *pace)
 {
 	int64_t now = producer->host->monotonic();
-	if (now - pace->since < QUICK * 1000)
+	if (now - pace->since < QUICK * 1000LL)
 		return;
 	uint64_t written = atomic_load(&producer->written);
 	int quiet = written - pace->written < BUSY;

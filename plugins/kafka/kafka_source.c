@@ -232,7 +232,7 @@ configure(flow_source *source, const flow_stream_request *request, const flow_so
 		status = kafka_property_set(host, conf, "group.id",
 									source->settings.group != NULL ? source->settings.group : group, error);
 	/* How soon a topic that was deleted is noticed by the client. */
-	if (status == FLOW_OK && source->settings.topic != NULL && source->system->discovery_interval > REFRESH * 1000)
+	if (status == FLOW_OK && source->settings.topic != NULL && source->system->discovery_interval > REFRESH * 1000LL)
 		status = kafka_property_set_number(host, conf, "topic.metadata.refresh.interval.ms", REFRESH, error);
 	if (status == FLOW_OK && fetch != NULL)
 		status = kafka_property_set_number(host, conf, "max.partition.fetch.bytes", fetch->integer, error);
