@@ -93,11 +93,13 @@ class Faults(live.Test):
     def test_given_a_broker_that_is_killed_and_comes_back_when_the_job_has_ended_then_each_record_is_there_once(self):
         self.killed_and_back("", True)
 
+    @live.takes_minutes
     def test_given_a_broker_that_is_away_for_more_than_a_minute_when_it_is_back_then_each_record_is_there_once_and_the_job_said_that_it_waited(self):
         said = self.killed_and_back("", True, LONG).err
         self.assertRegex(said, WAITED)
         self.assertIn("going back to epoch", said)  # the transaction's minute was over
 
+    @live.takes_minutes
     def test_given_no_transaction_when_the_broker_is_away_for_more_than_a_minute_then_no_record_is_missing_and_the_job_said_that_it_waited(self):
         said = self.killed_and_back('delivery = "at_least_once";', False, LONG).err
         self.assertRegex(said, WAITED)

@@ -255,6 +255,7 @@ class WhileAJobRuns(topics.Test):
         flowd_driver.until(lambda: self.kafka.describe(topic)[0]["low"] == 2, "the deletion")
         self.end(running)
 
+    @live.takes_minutes
     def test_given_a_broker_that_is_away_for_more_than_a_minute_when_it_is_back_then_reading_goes_on(self):
         self.kafka = kafka.Kafka.started(self.folder / "broker", "--heap", "256m")
         self.addCleanup(lambda: self.kafka.service("kill"))

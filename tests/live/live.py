@@ -5,6 +5,7 @@ import pathlib
 import shutil
 import sys
 import tempfile
+import unittest
 
 SOURCE = pathlib.Path(os.environ.get("FLOWD_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(SOURCE / "tests" / "e2e"))
@@ -15,6 +16,7 @@ import kafka  # noqa: E402
 from flowd_driver import until  # noqa: E402,F401
 
 SOAK = bool(os.environ.get("FLOWD_SOAK"))
+takes_minutes = unittest.skipIf(os.environ.get("FLOWD_SANITIZE") and not SOAK, "takes minutes: with the release's build alone")
 
 
 def newer_client(folder):
