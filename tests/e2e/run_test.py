@@ -90,7 +90,7 @@ class Run(e2e.Test):
         self.assertIn("status.json", done.err)
 
     def test_a_state_directory_in_use_is_refused_with_the_owners_pid(self):
-        with self.slow_job("--state-dir", "kept") as job:
+        with self.slow_job("--state-dir", "kept", "--set", "streams.in.rate=8") as job:
             refused = self.flowd("run", "slow.conf", "--state-dir", "kept", expect=1)
             self.assertIn(str(job.process.pid), refused.err)
             self.assertIn(str(job.process.pid), self.flowd("state", "ls", "--state-dir", "kept").out)
