@@ -74,8 +74,9 @@ class Kafka:
         return [record["value"] for record in self.consume(topic, *arguments)]
 
     def settled(self, topic):
-        """Waits until every transaction of the topic has ended: a commit is in the log a little after the client heard of it."""
-        end = time.monotonic() + 30
+        """Waits until every transaction of the topic has ended: a commit is in the log a little after the client heard of it, and what
+        nobody ends the broker aborts after transaction_timeout (a minute)."""
+        end = time.monotonic() + 90
         while any(p["stable"] != p["high"] for p in self.describe(topic)):
             assert time.monotonic() < end, f"{topic} still has an open transaction"
             time.sleep(0.05)
