@@ -11,6 +11,8 @@
 #define ASK_PATIENCE 1000 /* milliseconds */
 #define SAY_AFTER 10000000
 #define LOST_AFTER 10000000
+#define STANDSTILL                                                                                                     \
+	1000000 /* without a look: this process stood still, and nothing follows from the time that has passed */
 
 static void
 count_run(struct kafka_producer *producer)
@@ -119,6 +121,7 @@ wake_waiting(struct kafka_producer *producer)
 struct patience {
 	int64_t since; /* the last report, or the last time that nothing waited */
 	int64_t asked, said;
+	int64_t looked;    /* the last time that it was looked at all */
 	int64_t accounted; /* the last time that the client had a record, or nothing was under way */
 };
 
@@ -188,8 +191,9 @@ note_waiting(struct kafka_producer *producer, int served, struct patience *p)
 	int waiting = rd_kafka_outq_len(producer->client);
 	if (served || waiting == 0)
 		p->since = p->asked = p->said = now;
-	if (served || waiting != 0)
+	if (served || waiting != 0 || now - p->looked > STANDSTILL)
 		p->accounted = now;
+	p->looked = now;
 	if (served || atomic_load(&producer->closing))
 		return;
 	if (waiting == 0) {
@@ -253,7 +257,7 @@ kafka_reports_run(void *context)
 {
 	struct kafka_producer *producer = context;
 	int64_t now = producer->host->monotonic();
-	struct patience patience = { .since = now, .asked = now, .said = now, .accounted = now };
+	struct patience patience = { .since = now, .asked = now, .said = now, .looked = now, .accounted = now };
 	struct pace pace = { .since = now };
 	reporting = producer;
 	while (!atomic_load(&producer->closing)) {
