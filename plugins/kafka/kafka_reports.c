@@ -6,13 +6,12 @@
 #define POLL 100          /* milliseconds */
 #define QUICK 5           /* milliseconds that records of a quiet stream wait for others */
 #define BUSY 131072       /* bytes in that time: a stream with more is not quiet (25 MiB a second) */
-#define PUSH 1            /* milliseconds in which the client does not wait for more records */
+#define PUSH 3            /* milliseconds in which the client does not wait for more records (of 1 it makes none) */
 #define ASK_AFTER 3000000 /* microseconds */
 #define ASK_PATIENCE 1000 /* milliseconds */
 #define SAY_AFTER 10000000
 #define LOST_AFTER 10000000
-#define STANDSTILL                                                                                                     \
-	1000000 /* without a look: this process stood still, and nothing follows from the time that has passed */
+#define STANDSTILL 1000000 /* without a look: this process stood still, and time that has passed says nothing */
 
 static void
 count_run(struct kafka_producer *producer)
