@@ -9,6 +9,9 @@
  *
  * A source that closes stays a member for a while (parked): a job that goes back to its last epoch closes its sources and opens them anew,
  * and leaving and joining would take seconds, of all members. What it has then counts as given again, and begins at what is committed.
+ *
+ * Partitions are never assigned at a logical offset (RD_KAFKA_OFFSET_END): librdkafka asks brokers what it means, and where the answer
+ * comes after the partition was assigned anew, asks once more half a second later, and jumps to it, over whatever lies in between.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -229,6 +232,13 @@ kafka_group_changed(flow_source *source, int *changed, flow_error *error)
 	return status;
 }
 
+static int64_t
+next_of(flow_source *source, const rd_kafka_topic_partition_t *one)
+{
+	const struct kafka_partition *p = kafka_partition_find(source, one->topic, one->partition);
+	return p == NULL ? 0 : atomic_load(&p->next); /* what nobody reads may begin anywhere */
+}
+
 /* The client forgets what it has of the list's partitions, and reads on at their offsets. */
 static rd_kafka_resp_err_t
 assign_anew(flow_source *source, const rd_kafka_topic_partition_list_t *list)
@@ -241,10 +251,9 @@ assign_anew(flow_source *source, const rd_kafka_topic_partition_list_t *list)
 	for (int i = 0; i < all->cnt; i++) {
 		rd_kafka_topic_partition_t *one = &all->elems[i];
 		const rd_kafka_topic_partition_t *wanted = rd_kafka_topic_partition_list_find(list, one->topic, one->partition);
-		const struct kafka_partition *p = kafka_partition_find(source, one->topic, one->partition);
 		if (wanted != NULL)
 			rd_kafka_topic_partition_list_add(there, one->topic, one->partition);
-		one->offset = wanted != NULL ? wanted->offset : p == NULL ? RD_KAFKA_OFFSET_END : atomic_load(&p->next);
+		one->offset = wanted != NULL ? wanted->offset : next_of(source, one);
 	}
 	if (source->settings.eager) { /* only all of them at once */
 		for (int i = 0; i < list->cnt; i++)
@@ -272,12 +281,10 @@ kafka_group_start(flow_source *source, const rd_kafka_topic_partition_list_t *du
 	rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
 	if (atomic_load(&group->wish) == GROUP_STARTING) {
 		/* All that were given, also those that end at once: it is an answer. */
-		for (int i = 0; i < group->list->cnt; i++) {
-			rd_kafka_topic_partition_t *one = &group->list->elems[i];
-			const struct kafka_partition *p = kafka_partition_find(source, one->topic, one->partition);
-			one->offset = p == NULL ? RD_KAFKA_OFFSET_END : atomic_load(&p->next);
-		}
+		for (int i = 0; i < group->list->cnt; i++)
+			group->list->elems[i].offset = next_of(source, &group->list->elems[i]);
 		code = group->resumed ? assign_anew(source, group->list) : answer_given(source, group->list);
+		rd_kafka_resume_partitions(source->client, group->list); /* they may have been given before, unread */
 		group->resumed = 0;
 		set_wish(group, GROUP_NOTHING, NULL);
 	} else if (due->cnt != 0) {
@@ -373,6 +380,22 @@ kafka_group_open(flow_source *source, flow_error *error)
 			   : kafka_failed(host, error, code, "group '%s' cannot be joined", source->settings.group);
 }
 
+/* Given, and not to be read: it is paused before it is assigned, so that the offset does not matter. */
+static void
+answer_unread(struct kafka_group *group)
+{
+	flow_source *source = group->source;
+	rd_kafka_topic_partition_list_t *list = group->list;
+	for (int i = 0; i < list->cnt; i++)
+		list->elems[i].offset = 0;
+	kafka_queue_forward(source, list); /* what has a queue can be paused */
+	rd_kafka_pause_partitions(source->client, list);
+	if (group->resumed)
+		assign_anew(source, list);
+	else
+		answer_given(source, list);
+}
+
 void
 kafka_group_park(flow_source *source)
 {
@@ -381,12 +404,7 @@ kafka_group_park(flow_source *source)
 	if (wish == GROUP_TAKING) {
 		kafka_group_answer_taken(group, group->list);
 	} else if (wish != GROUP_NOTHING) {
-		for (int i = 0; i < group->list->cnt; i++)
-			group->list->elems[i].offset = RD_KAFKA_OFFSET_END;
-		if (group->resumed)
-			assign_anew(source, group->list);
-		else
-			answer_given(source, group->list);
+		answer_unread(group);
 	}
 	set_wish(group, GROUP_NOTHING, NULL);
 	group->unreleased = 0;

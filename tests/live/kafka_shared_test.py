@@ -57,7 +57,10 @@ class Shared(live.Test):
         self.until(lambda: (len(self.partitions("a")), len(self.partitions("b"))) == (2, 2), "two partitions each")
 
     def until_written(self):
-        self.until(lambda: set(self.seen()) == set(range(self.next_id)), "every record")
+        def missing():
+            return sorted(set(range(self.next_id)) - set(self.seen()))
+
+        self.until(lambda: not missing(), lambda: f"{len(missing())} of {self.next_id} records, from {missing()[:20]} on")
 
     def seen(self):
         """What has been committed so far; open transactions are not waited for."""

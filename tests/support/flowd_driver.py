@@ -96,10 +96,10 @@ class Started:
 
 
 def until(condition, what="it", seconds=30):
-    """Waits for something that must come; fails by name when it does not."""
+    """Waits for something that must come; fails by name when it does not (`what`: the name, or what makes it at the end)."""
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, f"waited {seconds} s in vain for {what}"
+        assert time.monotonic() < end, f"waited {seconds} s in vain for {what() if callable(what) else what}"
         time.sleep(0.005)
 
 
