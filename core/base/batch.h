@@ -47,8 +47,9 @@ typedef struct batch_head {
 	const flow_schema *schema; /* retained by the batch; NULL: the schema `bytes` */
 	const flow_schema *key_schema;
 	uint32_t input;
-	uint32_t partition;
-	flow_slice place; /* copied */
+	uint32_t partition; /* UINT32_MAX: none */
+	uint32_t number;    /* of the partition, for people: flow_partition.number */
+	flow_slice place;   /* copied */
 } batch_head;
 
 /* The rows as a batch; NULL: out of memory (the builder is as it was) . An empty builder gives an empty batch. */
@@ -67,6 +68,8 @@ flow_status batch_set_key_columns(flow_batch *batch, flow_builder *memory, const
 
 const flow_batch *batch_retain(const flow_batch *batch);
 void batch_release(const flow_batch *batch); /* NULL is allowed */
+/* The number that people know its partition by; -1: it has none. */
+int64_t batch_partition_number(const flow_batch *batch);
 /* Bytes that the batch itself holds (not its parents). */
 uint64_t batch_bytes(const flow_batch *batch);
 

@@ -28,6 +28,7 @@ struct owned_batch {
 	chunk *chunks;
 	struct holding *holdings;
 	uint64_t bytes;
+	uint32_t partition_number;
 };
 
 struct host_builder {
@@ -323,6 +324,7 @@ builder_finish(flow_builder *builder, const batch_head *head)
 	batch->input = head->input;
 	batch->partition = head->partition;
 	batch->place = flow_slice_make(place, head->place.size);
+	owned->partition_number = head->number;
 	start(host);
 	return batch;
 }
@@ -470,6 +472,7 @@ forward_with(flow_builder *memory, const flow_batch *parent, const flow_columns 
 	head.host = owned;
 	head.struct_size = FLOW_SIZEOF(flow_batch);
 	owned->batch = head;
+	owned->partition_number = ((const struct owned_batch *)parent->host)->partition_number;
 	schema_retain(head.schema);
 	schema_retain(head.key_schema);
 	start(host);
@@ -539,6 +542,13 @@ batch_release(const flow_batch *batch)
 	schema_release(owned->batch.schema);
 	schema_release(owned->batch.key_schema);
 	chunk_release(owned->pool, owned->chunks);
+}
+
+int64_t
+batch_partition_number(const flow_batch *batch)
+{
+	const struct owned_batch *owned = batch->host;
+	return batch->partition == UINT32_MAX ? -1 : (int64_t)owned->partition_number;
 }
 
 uint64_t

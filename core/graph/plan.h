@@ -220,7 +220,7 @@ typedef struct plan {
 #define DEAD_LETTER_OPERATOR 2    /* string: its name in the plan */
 #define DEAD_LETTER_STREAM 3      /* string?: id of the input it came from */
 #define DEAD_LETTER_PLACE 4       /* string?: the file ... */
-#define DEAD_LETTER_PARTITION 5   /* int64? */
+#define DEAD_LETTER_PARTITION 5   /* int64?: the number that people know it by */
 #define DEAD_LETTER_ORDINAL 6     /* int64? */
 #define DEAD_LETTER_LINE 7        /* int64? */
 #define DEAD_LETTER_FIELD 8       /* string? */

@@ -260,9 +260,8 @@ dead_letters_add(node *n, const record_error *what)
 	for (uint32_t i = 0; i < DEAD_LETTER_FIELDS; i++)
 		cells[i] = flow_null();
 	cells[DEAD_LETTER_TIME] = flow_timestamp(clock_now(), FLOW_MICROSECONDS, FLOW_ZONED);
-	int64_t partition = record_error_partition(n, what);
-	if (partition >= 0)
-		cells[DEAD_LETTER_PARTITION] = flow_int64(partition);
+	if (what->partition >= 0)
+		cells[DEAD_LETTER_PARTITION] = flow_int64(what->partition);
 	if (what->has_ordinal)
 		cells[DEAD_LETTER_ORDINAL] = flow_int64(what->ordinal);
 	if (what->line != 0)

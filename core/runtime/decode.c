@@ -28,7 +28,7 @@ source_reject(void *context, flow_builder *builder, const flow_rejection *reject
 						  .raw = rejection->raw,
 						  .place = self->partition->place,
 						  .input = self->n->op->stream,
-						  .partition = self->partition->index,
+						  .partition = self->partition->number,
 						  .ordinal = rejection->ordinal,
 						  .has_ordinal = 1,
 						  .line = rejection->line };
@@ -217,6 +217,7 @@ decode_finish_rows(source_self *self, const uint32_t *selection, uint32_t select
 						.key_schema = self->decoded->key != NULL ? self->stream->key_schema : NULL,
 						.input = self->n->op->stream,
 						.partition = self->partition->index,
+						.number = self->partition->number,
 						.place = self->partition->place };
 	flow_batch *batch = builder_finish(self->decoded, &head);
 	if (batch == NULL)

@@ -211,7 +211,7 @@ partition_failed(source_self *self, flow_status status)
 						  .reason = flow_slice_of(error_message(&cause)),
 						  .place = p->place,
 						  .input = self->n->op->stream,
-						  .partition = p->index,
+						  .partition = p->number,
 						  .ordinal = p->used,
 						  .has_ordinal = 1 };
 	status = record_error_handle(self->n, self->stream->record_errors, &what);

@@ -365,9 +365,11 @@ encode_rows(sink_self *self, const flow_batch *whole, const flow_batch *batch, c
 		if (self->statuses[i] >= 0)
 			self->out->key[to++] = keys[i];
 	/* A row that the system refuses is told with the place that it came from. */
-	batch_head head = {
-		.flags = FLOW_BATCH_RAW, .input = batch->input, .partition = batch->partition, .place = batch->place
-	};
+	batch_head head = { .flags = FLOW_BATCH_RAW,
+						.input = batch->input,
+						.partition = batch->partition,
+						.number = (uint32_t)batch_partition_number(batch),
+						.place = batch->place };
 	*raw = builder_finish(self->out, &head);
 	if (*raw != NULL)
 		(*raw)->target = placed;

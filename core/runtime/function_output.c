@@ -88,6 +88,7 @@ output_push(flow_output *output, flow_error *error)
 						.key_schema = o->builder->key != NULL ? op->key_schema[o->index] : NULL,
 						.input = origin == NULL ? UINT32_MAX : origin->input,
 						.partition = origin == NULL ? UINT32_MAX : origin->partition,
+						.number = origin == NULL ? 0 : (uint32_t)batch_partition_number(origin),
 						.place = origin == NULL ? flow_slice_make(NULL, 0) : origin->place };
 	flow_batch *batch = builder_finish(o->builder, &head);
 	if (batch == NULL)

@@ -40,6 +40,7 @@ begin(outbox *o, gathering *g, const flow_batch *batch)
 	g->key_schema = batch->key_schema;
 	g->input = batch->input;
 	g->partition = batch->partition;
+	g->number = (uint32_t)batch_partition_number(batch);
 	g->place = batch->place;
 	flow_builder *builder = g->builder;
 	if (builder->ops->add_columns(builder, g->columns & ~GATHER_HASH) != FLOW_OK)
@@ -80,6 +81,7 @@ gather_flush(outbox *o, outbox_target *target)
 						.key_schema = g->key_schema,
 						.input = g->input,
 						.partition = g->partition,
+						.number = g->number,
 						.place = g->place };
 	flow_batch *batch = builder_finish(g->builder, &head);
 	if (batch == NULL)

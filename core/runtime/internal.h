@@ -113,9 +113,9 @@ typedef struct gathering {
 	flow_slice *bytes;
 	const flow_schema *schema; /* borrowed from the batches that are kept */
 	const flow_schema *key_schema;
-	uint32_t columns; /* FLOW_COLUMN_* and GATHER_HASH */
-	uint32_t input, partition;
-	flow_slice place; /* likewise borrowed */
+	uint32_t columns;                  /* FLOW_COLUMN_* and GATHER_HASH */
+	uint32_t input, partition, number; /* of the partition, for people */
+	flow_slice place;                  /* likewise borrowed */
 } gathering;
 
 typedef struct outbox_target {
@@ -485,8 +485,8 @@ typedef struct record_error {
 	flow_slice raw;
 	flow_slice key; /* as it came, where it is what cannot be read */
 	flow_slice place;
-	uint32_t input;     /* UINT32_MAX: none */
-	uint32_t partition; /* its index, which is its number only where nothing else is read */
+	uint32_t input;    /* UINT32_MAX: none */
+	int64_t partition; /* the number that people know it by; -1: none */
 	int64_t ordinal;
 	int has_ordinal;
 	uint64_t line;
@@ -496,8 +496,6 @@ typedef struct record_error {
 /* Applies the policy (RECORD_ERRORS_*). FLOW_OK: go on with the next record. */
 flow_status record_error_handle(node *n, uint32_t policy, const record_error *what);
 flow_status record_error_of_row(node *n, const flow_batch *batch, uint32_t row, flow_status status, flow_slice reason);
-/* The number that people know the partition by; -1: none. */
-int64_t record_error_partition(const node *n, const record_error *what);
 flow_status dead_letters_add(node *n, const record_error *what);
 flow_status dead_letters_flush(task *t); /* rows so far go out */
 flow_status dead_letters_open(task *t, outbox *box);

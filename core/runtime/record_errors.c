@@ -2,21 +2,14 @@
 #include <stdio.h>
 
 #include "base/log.h"
-#include "flow_sdk/number.h"
 #include "runtime/internal.h"
-
-static int
-is_byte_stream(const node *n, const record_error *what)
-{
-	const plan *p = n->task->topology->run->plan;
-	return what->input < p->stream_count && p->streams[what->input].byte_stream;
-}
 
 /* "data/flights.csv:27", "data/flights.csv, record at byte 99", "orders[3], record at 99", "a record". */
 static void
 print_place(const node *n, const record_error *what, char *text, size_t size)
 {
-	int bytes = is_byte_stream(n, what);
+	const plan *p = n->task->topology->run->plan;
+	int bytes = what->input < p->stream_count && p->streams[what->input].byte_stream;
 	if (what->place.size != 0 && what->line != 0)
 		snprintf(text, size, "%.*s:%llu", (int)what->place.size, what->place.data, (unsigned long long)what->line);
 	else if (what->place.size != 0 && what->has_ordinal)
@@ -100,29 +93,6 @@ policy_of(const node *n, flow_status status)
 	return p->dead_letters != PLAN_NONE ? RECORD_ERRORS_DEAD_LETTER : RECORD_ERRORS_SKIP;
 }
 
-/* The number in "orders[3]"; -1: there is none. */
-static int64_t
-number_in(flow_slice place)
-{
-	uint64_t at = place.size, number;
-	if (at == 0 || place.data[at - 1] != ']')
-		return -1;
-	for (at--; at > 0 && place.data[at - 1] >= '0' && place.data[at - 1] <= '9';)
-		at--;
-	if (at == 0 || place.data[at - 1] != '[' ||
-		flow_parse_uint64(flow_slice_make(place.data + at, place.size - 1 - at), &number) != FLOW_OK)
-		return -1;
-	return number > INT64_MAX ? -1 : (int64_t)number;
-}
-
-/* Partitions of several topics, and those that a group gives, have indices that say nothing to people. */
-int64_t
-record_error_partition(const node *n, const record_error *what)
-{
-	int64_t number = is_byte_stream(n, what) ? -1 : number_in(what->place);
-	return number >= 0 ? number : what->partition == UINT32_MAX ? -1 : (int64_t)what->partition;
-}
-
 flow_status
 record_error_of_row(node *n, const flow_batch *batch, uint32_t row, flow_status status, flow_slice reason)
 {
@@ -130,7 +100,7 @@ record_error_of_row(node *n, const flow_batch *batch, uint32_t row, flow_status 
 						  .reason = reason,
 						  .place = batch->place,
 						  .input = batch->input,
-						  .partition = batch->partition,
+						  .partition = batch_partition_number(batch),
 						  .batch = batch,
 						  .row = row };
 	if (batch->ordinal != NULL) {

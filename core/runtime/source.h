@@ -17,6 +17,7 @@ typedef struct reader reader;
 
 typedef struct source_partition {
 	uint32_t index;
+	uint32_t number; /* for people */
 	flow_slice id;
 	flow_slice place;
 	uint8_t mine;

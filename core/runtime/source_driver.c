@@ -170,7 +170,7 @@ finish_raw(source_self *self, flow_builder *raw, flow_batch **batch, flow_error 
 	if (p == NULL)
 		return error_set(error, FLOW_E_PLUGIN, "the system returned rows of partition %u, which it does not have",
 						 raw->partition);
-	batch_head head = { .input = self->n->op->stream, .partition = p->index, .place = p->place };
+	batch_head head = { .input = self->n->op->stream, .partition = p->index, .number = p->number, .place = p->place };
 	if (self->stream->value.ops == NULL) {
 		head.schema = self->stream->schema;
 		head.key_schema = raw->key != NULL ? self->stream->key_schema : NULL;

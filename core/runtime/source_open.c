@@ -40,6 +40,7 @@ source_add(source_self *self, const flow_partition *from)
 	if (p == NULL)
 		return NULL;
 	p->index = from->index;
+	p->number = FLOW_HAS(from, number) && from->has_number ? from->number : from->index;
 	p->id = copy_text(self->memory, from->id);
 	p->place = copy_text(self->memory, from->place.size != 0 ? from->place : from->id);
 	p->used = -1;

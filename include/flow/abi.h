@@ -36,7 +36,7 @@ extern "C" {
 
 /* Until the ABI is frozen the major is 0, and the minor of plugin and host must be equal. */
 #define FLOW_ABI_MAJOR 0
-#define FLOW_ABI_MINOR 3
+#define FLOW_ABI_MINOR 4
 #define FLOW_ABI_VERSION(major, minor) (((uint32_t)(major) << 16) | (uint32_t)(minor))
 #define FLOW_ABI FLOW_ABI_VERSION(FLOW_ABI_MAJOR, FLOW_ABI_MINOR)
 

@@ -135,6 +135,10 @@ typedef struct flow_partition {
 	flow_slice id;       /* stable over restarts: "3", "data/flights.csv"; key of its position in checkpoints */
 	flow_slice place;    /* for people; may equal the id */
 	const flow_schema *schema; /* decoded partitions with a schema of their own, or NULL */
+	/* The number that people know it by, for dead letters: a topic's partition has another index where several topics are read, or where
+	 * a group gives it. Without one the index counts. */
+	uint32_t has_number;
+	uint32_t number;
 } flow_partition;
 
 typedef struct flow_position {

@@ -104,7 +104,10 @@ kafka_partition_add(flow_source *source, const struct kafka_place *place, flow_e
 	struct kafka_partition *p = grow_partitions(source) ? flow_new(host, sizeof(*p)) : NULL;
 	if (p == NULL)
 		return kafka_no_memory(host, error);
-	p->shown = (flow_partition){ .struct_size = FLOW_SIZEOF(flow_partition), .index = source->partition_count };
+	p->shown = (flow_partition){ .struct_size = FLOW_SIZEOF(flow_partition),
+								 .index = source->partition_count,
+								 .has_number = 1,
+								 .number = (uint32_t)place->number };
 	p->topic = kafka_copy(host, flow_slice_of(place->topic));
 	p->shown.id = flow_slice_of(kafka_copy(host, flow_slice_of(id)));
 	p->shown.place = flow_slice_of(kafka_copy(host, flow_slice_of(text)));

@@ -19,6 +19,14 @@ world_wake_sources(world_stream *s)
 }
 
 void
+world_number_partitions(const char *id, uint32_t first)
+{
+	world_stream *s = world_named(id);
+	s->numbered = 1;
+	s->first_number = first;
+}
+
+void
 world_group(const char *id)
 {
 	world_stream *s = world_named(id);
@@ -110,7 +118,9 @@ add_description(flow_source *s, uint32_t partition)
 	s->descriptions[i] = (flow_partition){ .struct_size = FLOW_SIZEOF(flow_partition),
 										   .index = i,
 										   .id = flow_slice_of(s->ids[i]),
-										   .place = flow_slice_of(s->ids[i]) };
+										   .place = flow_slice_of(s->ids[i]),
+										   .has_number = (uint32_t)s->stream->numbered,
+										   .number = s->stream->first_number + partition };
 	return &s->descriptions[i];
 }
 

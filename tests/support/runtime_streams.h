@@ -33,7 +33,8 @@ typedef struct world_stream {
 	/* Input. */
 	uint32_t partition_count, piece;
 	text *partitions;
-	int unbounded, blocking;
+	int unbounded, blocking, numbered;
+	uint32_t first_number;
 	atomic_ullong held_at;
 	atomic_ullong rows_read;
 	atomic_ullong serviced;

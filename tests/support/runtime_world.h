@@ -29,6 +29,8 @@ void world_fill(const char *id, uint32_t count, uint32_t keys);
 /* Unbounded: the end never comes. Blocking: its reads wait. */
 void world_unbounded(const char *id);
 void world_blocking(const char *id);
+/* People know its partitions by numbers from `first` on. */
+void world_number_partitions(const char *id, uint32_t first);
 /* Reading stops (AGAIN) after so many rows until world_release, which wakes it. */
 void world_hold_back(const char *id, uint64_t rows);
 void world_release(const char *id);

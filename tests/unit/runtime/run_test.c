@@ -272,6 +272,42 @@ given_a_function_that_rejects_when_records_die_then_they_are_encoded_again(void 
 }
 
 static void
+given_partitions_with_numbers_when_records_die_then_dead_letters_have_the_numbers(void **state)
+{
+	(void)state;
+	maker *m = with_errors(RECORD_ERRORS_DEAD_LETTER);
+	world_number_partitions("in", 7);
+	maker_dead_letters(m, "dead");
+	assert_int_equal(world_run(m, NULL), RUN_FINISHED);
+	assert_non_null(strstr(world_output("dead"), ",test,in,in,in/0,7,6,2,v,FLOW_E_DECODE,"));
+	maker_destroy(m);
+}
+
+/* Behind an exchange rows know their source only by what their batch has. */
+static void
+given_partitions_with_numbers_when_records_die_behind_an_exchange_then_dead_letters_have_the_numbers(void **state)
+{
+	(void)state;
+	world_reset();
+	world_input("in", 1, 0);
+	world_number_partitions("in", 7);
+	world_add("in", 0, "1,2,3\n4,5,6\n");
+	world_refuse("out", "1,2,3");
+	maker *m = maker_create();
+	uint32_t in = maker_source(m, "in", 1);
+	uint32_t odd = maker_function(m, in, &world_odd, "odd", EDGE_SHUFFLE, 2);
+	maker_operator(m, odd)->record_errors = RECORD_ERRORS_DEAD_LETTER;
+	uint32_t out = maker_sink(m, odd, "out", FLOW_DELIVERY_AT_LEAST_ONCE, EDGE_FORWARD, 2);
+	maker_stream(m, out)->byte_stream = 0;
+	maker_stream(m, out)->record_errors = RECORD_ERRORS_DEAD_LETTER;
+	maker_dead_letters(m, "dead");
+	assert_int_equal(world_run(m, NULL), RUN_FINISHED);
+	assert_non_null(strstr(world_output("dead"), ",test,odd,in,in/0,7,1,,,FLOW_E_RANGE,"));
+	assert_non_null(strstr(world_output("dead"), ",test,out,in,in/0,7,0,,,FLOW_E_LIMIT,"));
+	maker_destroy(m);
+}
+
+static void
 given_a_keyed_output_when_it_changes_the_key_then_the_record_is_not_emitted_and_the_job_fails(void **state)
 {
 	(void)state;
@@ -643,7 +679,8 @@ main(void)
 		cmocka_unit_test_setup(given_any_batch_size_and_number_of_tasks_when_it_runs_then_the_sorted_output_is_equal,
 							   reset),
 		cmocka_unit_test_setup(given_a_limit_when_it_runs_then_so_many_records_of_the_input_pass_and_it_ends, reset),
-		cmocka_unit_test_setup(given_a_limit_of_outputs_when_it_runs_then_so_many_records_are_written_and_it_ends, reset),
+		cmocka_unit_test_setup(given_a_limit_of_outputs_when_it_runs_then_so_many_records_are_written_and_it_ends,
+							   reset),
 		cmocka_unit_test_setup(given_a_dry_sink_when_it_runs_then_nothing_is_written, reset),
 		cmocka_unit_test_setup(given_a_bootstrap_input_when_it_runs_then_others_start_after_it_has_passed_through,
 							   reset),
@@ -655,6 +692,11 @@ main(void)
 			given_a_bad_record_when_the_policy_is_dead_letter_then_it_is_there_with_reason_place_and_bytes, reset),
 		cmocka_unit_test_setup(given_an_output_of_records_when_it_takes_dead_letters_then_their_headers_say_why, reset),
 		cmocka_unit_test_setup(given_a_function_that_rejects_when_records_die_then_they_are_encoded_again, reset),
+		cmocka_unit_test_setup(given_partitions_with_numbers_when_records_die_then_dead_letters_have_the_numbers,
+							   reset),
+		cmocka_unit_test_setup(
+			given_partitions_with_numbers_when_records_die_behind_an_exchange_then_dead_letters_have_the_numbers,
+			reset),
 		cmocka_unit_test_setup(
 			given_a_keyed_output_when_it_changes_the_key_then_the_record_is_not_emitted_and_the_job_fails, reset),
 		cmocka_unit_test_setup(given_event_time_when_windows_close_then_sums_are_exact_for_any_number_of_tasks, reset),
