@@ -183,8 +183,10 @@ graph_from_application(config *c, registry *registered, const flow_component *ap
 	const flow_application_ops *ops = application->ops;
 	description *d = arena_allocate_zeroed(config_arena(c), sizeof(*d));
 	const flow_options *options = application_options_of(c, application, name);
-	if (d == NULL || options == NULL || !begin(d, c, name))
+	if (options == NULL)
 		return NULL;
+	if (d == NULL || !begin(d, c, name))
+		return reader_out_of_memory(config_problems(c));
 	flow_error error = { 0 };
 	flow_status status = ops->describe(&host_services, options, d->shown.ops, &d->shown, &error);
 	if (status < 0)
@@ -192,7 +194,7 @@ graph_from_application(config *c, registry *registered, const flow_component *ap
 	description_settle(d);
 	setting *all = application_setting(d);
 	if (d->failed)
-		return NULL;
+		return reader_out_of_memory(config_problems(c));
 	graph_reader r = { .config = c,
 					   .arena = config_arena(c),
 					   .problems = config_problems(c),

@@ -219,19 +219,12 @@ reader_list_functions(graph_reader *r)
 		registry_ids(r->registry, FLOW_FUNCTION, r->functions, r->function_count);
 }
 
-static graph *
-out_of_memory(graph_reader *r)
-{
-	problems_add(r->problems, NULL, 0, "", "out of memory while reading the application");
-	return NULL;
-}
-
 graph *
 graph_read_application(graph_reader *r, const setting *application)
 {
 	graph *g = r->graph = reader_allocate(r, sizeof(*g));
 	if (g == NULL)
-		return out_of_memory(r);
+		return reader_out_of_memory(r->problems);
 	g->place = application;
 	g->folder = folder_of(r);
 	if (!setting_expect(r->problems, application, GROUP, "group"))
@@ -241,7 +234,7 @@ graph_read_application(graph_reader *r, const setting *application)
 	g->streams = reader_allocate(r, (members(inputs) + members(outputs) + 1) * sizeof(*g->streams));
 	reader_list_functions(r);
 	if (r->failed)
-		return out_of_memory(r);
+		return reader_out_of_memory(r->problems);
 	read_name(r, application);
 	read_things(r, setting_child(application, "systems"), "systems", "a system");
 	read_things(r, setting_child(application, "tables"), "tables", "a table");
@@ -253,7 +246,7 @@ graph_read_application(graph_reader *r, const setting *application)
 		problem_in(r->problems, application, "flow", "is missing: flow = ( { from = \"...\"; to = \"...\"; } )");
 	else if (setting_expect(r->problems, flow, LIST, "list"))
 		graph_read_flow(r, flow);
-	return r->failed ? out_of_memory(r) : g;
+	return r->failed ? reader_out_of_memory(r->problems) : g;
 }
 
 graph *

@@ -14,6 +14,13 @@ reader_allocate(graph_reader *r, size_t size)
 	return memory;
 }
 
+graph *
+reader_out_of_memory(problems *list)
+{
+	problems_add(list, NULL, 0, "", "out of memory while reading the application");
+	return NULL;
+}
+
 static problem *
 add(problems *list, const setting *s, const char *path, const char *message)
 {

@@ -23,6 +23,8 @@ struct graph_reader {
 
 /* Memory of the configuration; NULL sets failed. */
 void *reader_allocate(graph_reader *r, size_t size);
+/* Says that there was none; returns NULL. */
+graph *reader_out_of_memory(problems *list);
 
 /* A problem at a setting's place. */
 problem *problem_at(problems *list, const setting *s, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -1,6 +1,7 @@
 /* Applications in code: what they describe is what a file would say; everything that is wrong is told at once, with its place. */
 #include <string.h>
 
+#include "base/memory.h"
 #include "flow_sdk/descriptor.h"
 #include "support/plan_text.h"
 
@@ -528,6 +529,42 @@ given_a_plugin_without_application_or_no_plugin_when_asked_for_its_application_t
 	assert_non_null(strstr(reported, "nowhere.so: application: "));
 }
 
+/* --- no memory ------------------------------------------------------------------------------------------------------------- */
+
+/* Returns whether there was a plan. */
+static int
+plan_with_failure(uint64_t n)
+{
+	void *state = NULL;
+	plan_text_setup(&state);
+	plan_text *t = state;
+	plan_of(t, counting, ""); /* what it uses is loaded now */
+	plan_destroy(t->plan);
+	t->plan = NULL;
+	memory_fail_at(n, 0);
+	t->graph = graph_from_application(t->text.config, t->registry, &application, "app.so");
+	int read = t->graph != NULL;
+	t->plan = read ? plan_create(t->text.config, t->registry, t->graph, t->flags) : NULL;
+	memory_fail_at(0, 0);
+	int planned = t->plan != NULL;
+	if (!planned)
+		assert_int_not_equal(t->text.list->errors, 0);
+	if (!read && strstr(config_text_problems(&t->text), "out of memory") == NULL)
+		fail_msg("allocation %llu: %s", (unsigned long long)n, config_text_problems(&t->text));
+	plan_text_teardown(&state);
+	return planned;
+}
+
+static void
+given_one_allocation_that_fails_when_an_application_in_code_is_read_then_there_is_a_plan_or_it_is_said(void **state)
+{
+	(void)state;
+	uint64_t n = 1;
+	while (n < 2000 && !plan_with_failure(n))
+		n++;
+	assert_true(n > 5 && n < 2000);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, plan_text_setup, plan_text_teardown)
 
 int
@@ -548,6 +585,8 @@ main(void)
 		TEST(given_the_second_output_of_a_step_without_name_when_it_is_wrong_then_it_is_named_by_the_steps_place),
 		TEST(given_a_context_when_planned_then_the_plan_carries_it_and_its_id_stays),
 		TEST(given_a_plugin_without_application_or_no_plugin_when_asked_for_its_application_then_it_is_said),
+		cmocka_unit_test(
+			given_one_allocation_that_fails_when_an_application_in_code_is_read_then_there_is_a_plan_or_it_is_said),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
