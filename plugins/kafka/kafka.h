@@ -41,6 +41,7 @@
 #include <stdatomic.h>
 
 #include "flow/flow.h"
+#include "flow_sdk/number.h"
 #include "flow_sdk/plugin.h"
 
 #define KAFKA_ERROR_SIZE 512 /* librdkafka's error texts */
@@ -109,7 +110,8 @@ extern const flow_option_set kafka_output_options;
 flow_status kafka_properties_apply(const flow_host *host, const flow_option_value *map, rd_kafka_conf_t *conf,
 								   flow_error *error);
 /* A value as librdkafka takes it; numbers are written to `room`. */
-const char *kafka_property_text(const flow_option_value *value, char *room, size_t size);
+#define KAFKA_NUMBER_ROOM (FLOW_NUMBER_TEXT_MAX + 1)
+const char *kafka_property_text(const flow_option_value *value, char room[static KAFKA_NUMBER_ROOM]);
 /* One that flowd sets itself. */
 flow_status kafka_property_set(const flow_host *host, rd_kafka_conf_t *conf, const char *name, const char *value,
 							   flow_error *error);

@@ -239,9 +239,9 @@ kafka_admin_create(flow_system *system, const char *topic, int32_t partitions, i
 	if (made == NULL)
 		return flow_fail(system->host, error, FLOW_E_CONFIG, "topic '%s' cannot be created: %s", topic, text);
 	for (uint64_t i = 0; config != NULL && i < config->entry_count; i++) {
-		char name[256], room[64];
+		char name[256], room[KAFKA_NUMBER_ROOM];
 		snprintf(name, sizeof(name), "%.*s", (int)config->entries[i]->name.size, config->entries[i]->name.data);
-		rd_kafka_NewTopic_set_config(made, name, kafka_property_text(config->entries[i]->value, room, sizeof(room)));
+		rd_kafka_NewTopic_set_config(made, name, kafka_property_text(config->entries[i]->value, room));
 	}
 	rd_kafka_queue_t *queue = rd_kafka_queue_new(client);
 	rd_kafka_AdminOptions_t *options = admin_options(system, client, RD_KAFKA_ADMIN_OP_CREATETOPICS);

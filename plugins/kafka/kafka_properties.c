@@ -61,16 +61,16 @@ owned_instead(flow_slice name)
 }
 
 const char *
-kafka_property_text(const flow_option_value *value, char *room, size_t size)
+kafka_property_text(const flow_option_value *value, char room[static KAFKA_NUMBER_ROOM])
 {
 	switch (value->type) {
 	case FLOW_OPTION_INT:
-		snprintf(room, size, "%lld", (long long)value->integer);
+		room[flow_print_int64(value->integer, room)] = '\0';
 		return room;
 	case FLOW_OPTION_BOOL:
 		return value->integer != 0 ? "true" : "false";
 	case FLOW_OPTION_FLOAT:
-		snprintf(room, size, "%g", value->number);
+		room[flow_print_float64(value->number, room)] = '\0'; /* as the broker reads it, whatever the locale */
 		return room;
 	default:
 		return value->text.data == NULL ? "" : value->text.data;
@@ -103,7 +103,7 @@ complain(struct complaint *all, const flow_option_entry *entry, const char *form
 static void
 apply(const flow_option_entry *entry, rd_kafka_conf_t *conf, struct complaint *all)
 {
-	char name[256], room[64], text[KAFKA_ERROR_SIZE];
+	char name[256], room[KAFKA_NUMBER_ROOM], text[KAFKA_ERROR_SIZE];
 	const char *instead = owned_instead(entry->name);
 	if (instead != NULL) {
 		complain(all, entry, "is set by flowd; use %s", instead);
@@ -111,7 +111,7 @@ apply(const flow_option_entry *entry, rd_kafka_conf_t *conf, struct complaint *a
 	}
 	snprintf(name, sizeof(name), "%.*s", (int)entry->name.size, entry->name.data);
 	rd_kafka_conf_res_t set =
-		rd_kafka_conf_set(conf, name, kafka_property_text(entry->value, room, sizeof(room)), text, sizeof(text));
+		rd_kafka_conf_set(conf, name, kafka_property_text(entry->value, room), text, sizeof(text));
 	if (set == RD_KAFKA_CONF_UNKNOWN)
 		complain(all, entry, "librdkafka %s has no such property", rd_kafka_version_str());
 	else if (set != RD_KAFKA_CONF_OK)
