@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/schema.h"
 #include "expr/expression.h"
+#include "flow_sdk/time.h"
 #include "runtime/internal.h"
 
 /* --- settling ------------------------------------------------------------------------------------------------------- */
@@ -247,6 +248,21 @@ open_committers(runtime *run, flow_error *error)
 	return FLOW_OK;
 }
 
+/* Said at each such run: where something starts finished jobs again by itself, what outputs append to has all records twice. */
+static void
+tell_new_beginning(const char *job, const checkpoint *finished)
+{
+	char time[FLOW_TIME_TEXT_MAX + 5] = "";
+	if (finished->time != 0) {
+		flow_value at = flow_timestamp(finished->time / 1000000, FLOW_SECONDS, FLOW_ZONED);
+		memcpy(time, " at ", 4);
+		time[4 + flow_print_time(&at, time + 4)] = '\0';
+	}
+	log_info(job, "the last run finished%s, with epoch %llu; this one begins anew and writes everything once more (%s)",
+			 time, (unsigned long long)finished->epoch,
+			 "restart jobs after a failure only: exit code 0 says that all is done");
+}
+
 /* A job that had finished starts anew. */
 static flow_status
 reset_if_finished(runtime *run, flow_error *error)
@@ -255,6 +271,7 @@ reset_if_finished(runtime *run, flow_error *error)
 	flow_status status = checkpoint_load(run->store, &applied, &pending, error);
 	if (status < 0 || applied == NULL || !applied->finished)
 		return status;
+	tell_new_beginning(run->plan->job, applied);
 	return checkpoint_reset(run->store, error);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/checksum.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "state/checkpoint_file.h"
 #include "state/checkpoint_store.h"
@@ -178,6 +179,8 @@ checkpoint_encode_stamped(const checkpoint_store *s, const checkpoint *record, f
 {
 	checkpoint stamped = *record;
 	memcpy(stamped.run_id, s->directory.run_id, RUN_ID_SIZE);
+	if (stamped.time == 0)
+		stamped.time = clock_now();
 	flow_buffer *buffer = buffer_create();
 	if (buffer == NULL || checkpoint_encode(&stamped, buffer) != FLOW_OK) {
 		buffer_destroy(buffer);

@@ -7,7 +7,7 @@
  * tables/<name>/ belong to local tables. A job that gets its first keyed state takes its CHECKPOINT along into the
  * store; the way back needs `fresh`.
  *
- * A checkpoint record: format version, plan's state id with names for a readable difference, epoch, run id, positions
+ * A checkpoint record: format version, plan's state id with names for a readable difference, epoch, run id, time, positions
  * (input, partition id, position bytes, decoder state, ended), watermarks, prepared handles (output, task, bytes),
  * flags (final, finished); CRC32C at the end. Handles are committed after it is durable; checkpoint_mark_committed
  * records that.
@@ -64,6 +64,7 @@ typedef struct checkpoint {
 	uint32_t final;     /* written after end_input had passed everything */
 	uint32_t finished;  /* and all sinks committed it, and the run has ended */
 	uint32_t committed; /* handles are committed and that is recorded */
+	int64_t time;       /* when it was written, microseconds UTC; the store fills it in. 0: not known (format 1) */
 	const checkpoint_identity *identities;
 	uint64_t identity_count;
 	const checkpoint_position *positions;

@@ -1,6 +1,6 @@
 /*
  * A checkpoint record as bytes (state/checkpoint.h). Little-endian: "FLCK", version, epoch, run id, number of key
- * groups, flags, four counts, the entries, CRC32C of all before it. A text is its size (u32) and its bytes.
+ * groups, flags, time (since version 2), four counts, the entries, CRC32C of all before it. A text is its size (u32) and its bytes.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "state/checkpoint.h"
 
 #define MAGIC "FLCK"
-#define VERSION 1u
+#define VERSION 2u
 #define FLAG_FINAL 1u
 #define FLAG_FINISHED 2u
 #define FLAG_COMMITTED 4u
@@ -107,6 +107,7 @@ checkpoint_encode(const checkpoint *record, flow_buffer *buffer)
 	write_bytes(&w, record->run_id, sizeof(record->run_id));
 	write_number(&w, record->group_count, 4);
 	write_number(&w, flags, 4);
+	write_number(&w, (uint64_t)record->time, 8);
 	write_counts(&w, record);
 	write_entries(&w, record);
 	if (w.status == FLOW_OK)
@@ -240,7 +241,7 @@ read_watermarks(struct reader *r, checkpoint *record)
 }
 
 static void
-read_head(struct reader *r, checkpoint *record)
+read_head(struct reader *r, uint32_t version, checkpoint *record)
 {
 	record->epoch = read_number(r, 8);
 	const char *run_id = read_bytes(r, sizeof(record->run_id), "the run id is cut off");
@@ -253,14 +254,16 @@ read_head(struct reader *r, checkpoint *record)
 	record->final = (flags & FLAG_FINAL) != 0;
 	record->finished = (flags & FLAG_FINISHED) != 0;
 	record->committed = (flags & FLAG_COMMITTED) != 0;
+	if (version >= 2)
+		record->time = (int64_t)read_number(r, 8);
 	record->identity_count = read_u32(r);
 	record->position_count = read_u32(r);
 	record->handle_count = read_u32(r);
 	record->watermark_count = read_u32(r);
 }
 
-/* Magic, version and checksum; leaves the reader behind the version with the checksum cut off. */
-static void
+/* Magic, version (which it returns) and checksum; leaves the reader behind the version with the checksum cut off. */
+static uint32_t
 check_envelope(struct reader *r)
 {
 	const char *magic = read_bytes(r, 4, "cut off");
@@ -274,13 +277,14 @@ check_envelope(struct reader *r)
 	if (r->status == FLOW_OK && (version == 0 || r->end - r->next < 4))
 		stop(r, "cut off");
 	if (r->status != FLOW_OK)
-		return;
+		return version;
 	struct reader tail = *r;
 	tail.next = r->end - 4;
 	uint32_t expected = read_u32(&tail);
 	r->end -= 4;
 	if (checksum_crc32c(0, r->start, (size_t)(r->end - r->start)) != expected)
 		stop(r, "the checksum does not match");
+	return version;
 }
 
 flow_status
@@ -290,9 +294,9 @@ checkpoint_decode(flow_slice bytes, arena *memory, const checkpoint **record, fl
 	checkpoint *read = arena_allocate_zeroed(memory, sizeof(*read));
 	if (read == NULL)
 		return error_set(error, FLOW_E_MEMORY, "checkpoint record: out of memory");
-	check_envelope(&r);
+	uint32_t version = check_envelope(&r);
 	if (r.status == FLOW_OK)
-		read_head(&r, read);
+		read_head(&r, version, read);
 	read_identities(&r, read);
 	read_positions(&r, read);
 	read_handles(&r, read);

@@ -1,6 +1,8 @@
 """flowd run and its options; state directories."""
+import datetime
 import json
 import os
+import re
 import signal
 
 import e2e
@@ -104,10 +106,22 @@ class Run(e2e.Test):
         refused = self.flowd("run", "other.conf", "--state-dir", "kept", expect=1)
         self.assertIn("job 'job'", refused.err)
 
-    def test_a_finished_job_starts_anew(self):
-        for _ in range(2):
-            self.flowd("run", "job.conf", expect=0)
+    def test_a_finished_job_starts_anew_and_says_when_it_had_finished(self):
+        begun = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0)
+        for steps in ("", 'name = "counts"; key_by = "a"; aggregate: { n = "count(*)"; };'):  # with one file, and with a store
+            self.write("job.conf", e2e.job(serde='{ type = "json"; fields: { a = "int64"; }; }', steps=steps))
+            options = ["--fresh"] if steps else []
+            self.assertNotIn("begins anew", self.flowd("run", "job.conf", *options, expect=0).err)
+            again = self.flowd("run", "job.conf", expect=0)
+            said = re.search(r"the last run finished at (\S+), with epoch [1-9]\d*; this one begins anew", again.err)
+            self.assertTrue(said, again.err)
+            finished = datetime.datetime.fromisoformat(said[1].replace("Z", "+00:00"))
+            self.assertTrue(begun <= finished <= datetime.datetime.now(datetime.timezone.utc), said[0])
             self.assertEqual(self.count(), 2000)
+
+    def test_an_interrupted_job_does_not_say_that_it_begins_anew(self):
+        self.interrupted()
+        self.assertNotIn("begins anew", self.flowd("run", "slow.conf", "--set", "streams.in.rate=0", expect=0).err)
 
     def interrupted(self, steps="", name="slow", number=signal.SIGTERM):
         self.write(f"{name}.conf", e2e.job(system="made", options=SLOW, name=name, steps=steps, more='checkpoint_interval = "20ms";'))

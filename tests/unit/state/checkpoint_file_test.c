@@ -9,10 +9,12 @@
 
 #include <cmocka.h>
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "plugin/registry.h"
 #include "state/checkpoint.h"
+#include "state/checkpoint_file.h"
 #include "support/fake_disk.h"
 
 #define DIRECTORY "/disk/state/late-flights"
@@ -444,6 +446,31 @@ given_a_record_that_was_cut_or_changed_when_decoded_then_it_is_corrupt(void **st
 }
 
 static void
+given_a_record_of_format_1_when_decoded_then_all_but_its_time_is_known(void **state)
+{
+	(void)state;
+	char position[32];
+	checkpoint record = make_record(7, position, 1);
+	record.time = 1700000000000000;
+	flow_buffer *buffer = buffer_create();
+	assert_int_equal(checkpoint_encode(&record, buffer), FLOW_OK);
+	arena *memory = arena_create();
+	const checkpoint *decoded = NULL;
+	assert_int_equal(checkpoint_decode(flow_slice_make(buffer->data, buffer->size), memory, &decoded, &error), FLOW_OK);
+	assert_int_equal(decoded->time, record.time);
+	char *bytes = buffer->data;
+	uint64_t size = buffer->size - 8;
+	memmove(bytes + 40, bytes + 48, size - 40); /* the time stands behind the flags */
+	checkpoint_put_number(bytes + 4, 1, 4);
+	checkpoint_put_number(bytes + size - 4, checksum_crc32c(0, bytes, size - 4), 4);
+	assert_int_equal(checkpoint_decode(flow_slice_make(bytes, size), memory, &decoded, &error), FLOW_OK);
+	expect_record(decoded, 7);
+	assert_int_equal(decoded->time, 0);
+	arena_destroy(memory);
+	buffer_destroy(buffer);
+}
+
+static void
 given_too_little_memory_when_used_then_it_is_reported_and_the_disk_is_whole(void **state)
 {
 	(void)state;
@@ -483,6 +510,7 @@ main(void)
 		TEST(given_no_job_when_opened_then_it_is_that_of_the_directory_or_not_found),
 		TEST(given_a_checkpoint_when_reset_then_it_is_gone_and_the_run_is_another),
 		TEST(given_a_record_that_was_cut_or_changed_when_decoded_then_it_is_corrupt),
+		TEST(given_a_record_of_format_1_when_decoded_then_all_but_its_time_is_known),
 		TEST(given_too_little_memory_when_used_then_it_is_reported_and_the_disk_is_whole),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
