@@ -213,6 +213,7 @@ status_retryable(flow_status status)
 #define RETRYABLE_CASE(name, value, text, retryable)                                                                   \
 	case value:                                                                                                        \
 		return retryable;
+		/* NOLINTNEXTLINE(bugprone-branch-clone): each has its own answer in the list */
 		FLOW_STATUS_LIST(RETRYABLE_CASE)
 #undef RETRYABLE_CASE
 	default:

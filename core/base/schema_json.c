@@ -651,12 +651,18 @@ read_defaults(struct schema_reader *reader)
 	return 1;
 }
 
+static int
+is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
 static flow_slice
 trimmed(flow_slice text)
 {
-	while (text.size != 0 && memchr(" \t\r\n", text.data[0], 4) != NULL)
+	while (text.size != 0 && is_blank(text.data[0]))
 		text = flow_slice_make(text.data + 1, text.size - 1);
-	while (text.size != 0 && memchr(" \t\r\n", text.data[text.size - 1], 4) != NULL)
+	while (text.size != 0 && is_blank(text.data[text.size - 1]))
 		text.size--;
 	return text;
 }

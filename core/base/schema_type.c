@@ -55,6 +55,7 @@ read_word(struct type_reader *reader)
 {
 	skip_blanks(reader);
 	uint64_t start = reader->at;
+	/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): a zero byte is none of them */
 	while (reader->at < reader->text.size && memchr("<>(),:? \t", reader->text.data[reader->at], 9) == NULL)
 		reader->at++;
 	return flow_slice_make(reader->text.data + start, reader->at - start);

@@ -5,8 +5,8 @@
 #include "runtime/source.h"
 
 #define READ_AHEAD 4
-#define SERVICES 4              /* reads with everything paused that may bring something all the same */
-#define WAIT_MOST (1000 * 1000) /* microseconds */
+#define SERVICES 4                       /* reads with everything paused that may bring something all the same */
+#define WAIT_MOST ((int64_t)1000 * 1000) /* microseconds */
 
 /* reader.hold */
 #define RUNNING 0

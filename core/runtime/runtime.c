@@ -39,7 +39,7 @@ runtime_create(const runtime_request *request, runtime **made, flow_error *error
 	run->throwaway_lock = -1;
 	run->throwaway = request->throwaway || request->limit != 0 || request->output_limit != 0 || request->dry_sink != 0;
 	run->batch_rows = (uint32_t)job_option(p, "batch_rows", FLOW_BATCH_ROWS);
-	run->batch_bytes = (uint64_t)job_option(p, "batch_bytes", FLOW_BATCH_BYTES);
+	run->batch_bytes = (uint64_t)job_option(p, "batch_bytes", (int64_t)FLOW_BATCH_BYTES);
 	run->memory_limit = (uint64_t)job_option(p, "memory", DEFAULT_MEMORY);
 	run->errors_logged = (uint64_t)job_option(p, "record_errors_logged", 10);
 	run->checkpoint_interval = job_option(p, "checkpoint_interval", DEFAULT_INTERVAL);

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define SERVICE_INTERVAL (1000 * 1000) /* microseconds: a source is called so often at least */
+#define SERVICE_INTERVAL ((int64_t)1000 * 1000) /* microseconds: a source is called so often at least */
 #define RETRY_FIRST 100000
 #define RETRY_MOST 5000000
 #define RETRIES 8

@@ -265,7 +265,7 @@ static flow_status
 mark_outboxes(topology *t)
 {
 	const plan *p = t->run->plan;
-	uint8_t *told = memory_allocate_zeroed(2 * (p->operator_count + 1));
+	uint8_t *told = memory_allocate_zeroed(2 * ((size_t)p->operator_count + 1));
 	if (told == NULL)
 		return FLOW_E_MEMORY;
 	uint8_t *wanted = told + p->operator_count + 1;

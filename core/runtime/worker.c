@@ -14,7 +14,7 @@
 
 #define IDLE_ROUNDS 8 /* before a worker sleeps: a wake costs more than these */
 #define JOIN_SECONDS 10
-#define SLEEP_MOST (1000 * 1000) /* microseconds; sources are serviced once a second */
+#define SLEEP_MOST ((int64_t)1000 * 1000) /* microseconds; sources are serviced once a second */
 
 void
 signal_wait(atomic_int *word, int expected, int64_t microseconds)

@@ -183,7 +183,7 @@ avro_decode_program(avro_decoding *d, const avro_op *op, flow_value *cells)
 				break;
 			}
 			*cell = op->cell;
-			cell->as.int64 = *at++;
+			cell->as.int64 = (uint8_t)*at++;
 			continue;
 		case AVRO_OP_INT: {
 			READ_INT(number)

@@ -288,7 +288,7 @@ avro_open(const flow_host *host, const flow_options *from, uint32_t use, flow_se
 	s->skip_bad_blocks = flow_option_bool(from, "skip_bad_blocks", 0) != 0;
 	s->max_record = (uint64_t)flow_option_int(from, "max_record", (int64_t)64 << 20);
 	s->max_block = (uint64_t)flow_option_int(from, "max_block", (int64_t)128 << 20);
-	s->block_size = (uint64_t)flow_option_int(from, "block_size", 64 * 1024);
+	s->block_size = (uint64_t)flow_option_int(from, "block_size", (int64_t)64 * 1024);
 	s->single_object = flow_slice_is(flow_option_text(from, "framing"), "single-object");
 	flow_status status = read_declared(s, from, error);
 	if (status == FLOW_OK)

@@ -83,7 +83,7 @@ frame(const struct reading *r, uint64_t at, struct framed *block, const char **r
 	*reason = "its count or size has more than 64 bits";
 	if (behind != NULL && behind < end)
 		behind = avro_read_varint(behind, &size);
-	if (behind == NULL && from + 2 * AVRO_VARINT_MAX <= end)
+	if (behind == NULL && end - from >= (ptrdiff_t)2 * AVRO_VARINT_MAX)
 		return FLOW_E_CORRUPT;
 	if (behind == NULL || behind >= end)
 		return FLOW_AGAIN;

@@ -90,12 +90,27 @@ print_marker(const flow_marker *marker, char text[MARKER_SIZE])
 	snprintf(text + used, MARKER_SIZE - (size_t)used, " %llu", (unsigned long long)marker->epoch);
 }
 
+/* Of two digits; -1: they are none. */
+static int
+parse_byte(const char *digits)
+{
+	int byte = 0;
+	for (int i = 0; i < 2; i++) {
+		char c = digits[i];
+		if (c >= '0' && c <= '9')
+			byte = byte * 16 + c - '0';
+		else if (c >= 'a' && c <= 'f')
+			byte = byte * 16 + c - 'a' + 10;
+		else
+			return -1;
+	}
+	return byte;
+}
+
 static int
 parse_marker(const rd_kafka_topic_partition_t *from, flow_marker *marker)
 {
 	char text[MARKER_SIZE];
-	unsigned byte;
-	unsigned long long epoch;
 	if (from->offset < 0 || from->metadata_size >= sizeof(text))
 		return 0;
 	memcpy(text, from->metadata, from->metadata_size);
@@ -103,14 +118,13 @@ parse_marker(const rd_kafka_topic_partition_t *from, flow_marker *marker)
 	if (strncmp(text, "1 ", 2) != 0 || strlen(text) < 2 + 2 * sizeof(marker->run_id) + 2)
 		return 0;
 	for (size_t i = 0; i < sizeof(marker->run_id); i++) {
-		if (sscanf(text + 2 + 2 * i, "%2x", &byte) != 1)
+		int byte = parse_byte(text + 2 + 2 * i);
+		if (byte < 0)
 			return 0;
 		marker->run_id[i] = (uint8_t)byte;
 	}
-	if (sscanf(text + 2 + 2 * sizeof(marker->run_id), " %llu", &epoch) != 1)
-		return 0;
-	marker->epoch = epoch;
-	return 1;
+	const char *epoch = text + 2 + 2 * sizeof(marker->run_id);
+	return *epoch == ' ' && flow_parse_uint64(flow_slice_of(epoch + 1), &marker->epoch) == FLOW_OK;
 }
 
 /* Which of two says more: the one that is expected, then the one of the same run, then the later epoch. */

@@ -47,14 +47,14 @@ note(struct kafka_limits *limits, const char *name, const char *value)
 {
 	if (value == NULL)
 		return;
+	/* Brokers before 3.6 know the difference only. */
+	int difference = strcmp(name, "message.timestamp.difference.max.ms") == 0 && limits->before == INT64_MAX;
 	if (strcmp(name, "max.message.bytes") == 0)
 		limits->message_bytes = number_of(value);
-	else if (strcmp(name, "message.timestamp.before.max.ms") == 0)
+	else if (difference || strcmp(name, "message.timestamp.before.max.ms") == 0)
 		limits->before = number_of(value);
 	else if (strcmp(name, "message.timestamp.after.max.ms") == 0)
 		limits->after = number_of(value);
-	else if (strcmp(name, "message.timestamp.difference.max.ms") == 0 && limits->before == INT64_MAX)
-		limits->before = number_of(value);
 	else if (strcmp(name, "message.timestamp.type") == 0)
 		limits->created = strcmp(value, "CreateTime") == 0;
 	else if (strcmp(name, "cleanup.policy") == 0)

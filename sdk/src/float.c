@@ -136,6 +136,7 @@ print_special(double number, char *buffer)
 {
 	const char *text = number != number ? "NaN" : number < 0 ? "-Infinity" : "Infinity";
 	uint64_t size = strlen(text);
+	/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): callers get a length */
 	memcpy(buffer, text, size);
 	return size;
 }
@@ -152,6 +153,7 @@ flow_print_float64(double number, char *buffer)
 	char *exponent = (char *)memchr(buffer, 'e', size);
 	if (exponent == NULL) {
 		if (memchr(buffer, '.', size) == NULL) {
+			/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): likewise */
 			memcpy(buffer + size, ".0", 2);
 			size += 2;
 		}

@@ -160,7 +160,7 @@ read_offset(struct cursor *c, int64_t *offset)
 	}
 	if ((hours | minutes) < 0 || hours > 23 || minutes > 59)
 		return FLOW_E_DECODE;
-	*offset = (hours * 60 + minutes) * 60 * (sign == '-' ? -1 : 1);
+	*offset = ((int64_t)hours * 60 + minutes) * 60 * (sign == '-' ? -1 : 1);
 	return FLOW_OK;
 }
 
