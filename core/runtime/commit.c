@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "runtime/internal.h"
+#include "runtime/control.h"
 
 #define RETRY_PAUSE 200000 /* microseconds */
 

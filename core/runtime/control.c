@@ -1,7 +1,7 @@
 /* The control thread: when an epoch starts, when the job drains, and when it is over. */
 #include "base/clock.h"
 #include "base/log.h"
-#include "runtime/internal.h"
+#include "runtime/control.h"
 
 static void
 begin_drain(runtime *run)

@@ -5,7 +5,9 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "options/utf8.h"
-#include "runtime/internal.h"
+#include "runtime/exchange.h"
+#include "runtime/record_errors.h"
+#include "runtime/run.h"
 
 struct dead_letter_outbox {
 	task *task;

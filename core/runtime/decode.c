@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "runtime/record_errors.h"
 #include "runtime/source.h"
 
 /* The value of the record that is being decoded, as it came. */

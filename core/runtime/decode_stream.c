@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "runtime/record_errors.h"
 #include "runtime/source.h"
 
 #define BRIDGE 4096    /* bytes of the next piece that a bridge has at least */

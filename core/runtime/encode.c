@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "expr/expression.h"
+#include "runtime/record_errors.h"
 #include "runtime/sink.h"
 
 #define LEAST_ROOM ((uint64_t)4096)

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "runtime/internal.h"
+#include "runtime/control.h"
 
 #define RESTORES 8 /* without an epoch that was committed in between */
 

@@ -9,7 +9,9 @@
 #include "base/memory.h"
 #include "expr/expression.h"
 #include "flow_sdk/time.h"
-#include "runtime/internal.h"
+#include "runtime/control.h"
+#include "runtime/exchange.h"
+#include "runtime/record_errors.h"
 
 /* Unbounded, where nothing is said about idleness: of a partition so few records may come through an exchange to one task that it is
  * not waited for when others of the same inflow go on for so long. */

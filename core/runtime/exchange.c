@@ -5,7 +5,8 @@
 #include "base/key.h"
 #include "base/memory.h"
 #include "runtime/fence.h"
-#include "runtime/internal.h"
+#include "runtime/exchange.h"
+#include "runtime/run.h"
 
 #define WAKE_DISTANCE 1000 /* microseconds between two wakes of one peer that keeps up */
 #define WHOLE_BELOW 8      /* batches with fewer than 1/8 of a batch's rows are gathered */

@@ -6,7 +6,8 @@
 #ifndef RUNTIME_FUNCTION_H
 #define RUNTIME_FUNCTION_H
 
-#include "runtime/internal.h"
+#include "runtime/keys.h"
+#include "runtime/run.h"
 
 typedef struct function_self function_self;
 

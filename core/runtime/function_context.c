@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "runtime/function.h"
+#include "runtime/record_errors.h"
 
 static function_self *
 of(const flow_context *context)

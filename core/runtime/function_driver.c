@@ -1,5 +1,6 @@
 /* Process functions: opened per task, called with batches, timers, watermarks and ends; their state is frozen at barriers. */
 #include "runtime/function.h"
+#include "runtime/keys.h"
 
 #include "base/clock.h"
 #include "base/key.h"

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "runtime/function.h"
+#include "runtime/keys.h"
 
 static function_output *
 of(const flow_output *output)

@@ -3,7 +3,8 @@
  * that they come from, which are kept as long as the new one.
  */
 #include "base/memory.h"
-#include "runtime/internal.h"
+#include "runtime/exchange.h"
+#include "runtime/run.h"
 
 #define GATHER_HASH 256u /* besides FLOW_COLUMN_* */
 

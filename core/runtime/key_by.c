@@ -2,7 +2,9 @@
 #include "base/key.h"
 #include "base/memory.h"
 #include "expr/expression.h"
-#include "runtime/internal.h"
+#include "runtime/keys.h"
+#include "runtime/record_errors.h"
+#include "runtime/run.h"
 
 typedef struct key_by_self {
 	flow_builder *memory;

@@ -3,7 +3,8 @@
 
 #include "base/key.h"
 #include "base/memory.h"
-#include "runtime/internal.h"
+#include "runtime/keys.h"
+#include "runtime/run.h"
 
 flow_status
 batch_key_columns(flow_batch *batch, flow_builder *memory)

@@ -1,5 +1,5 @@
 /* Several streams become one: what comes in goes on as it is. Watermarks, barriers and ends are combined by the node. */
-#include "runtime/internal.h"
+#include "runtime/run.h"
 
 static flow_status
 merge_process(node *n, uint32_t input, const flow_batch *batch)

@@ -1,6 +1,7 @@
 /* How records, watermarks and ends go from node to node: a direct call within a task, an outbox between tasks. */
 #include "base/memory.h"
-#include "runtime/internal.h"
+#include "runtime/exchange.h"
+#include "runtime/run.h"
 
 static flow_status
 pass_bootstrap_gate(topology *t)

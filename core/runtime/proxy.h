@@ -12,7 +12,7 @@
 #ifndef RUNTIME_PROXY_H
 #define RUNTIME_PROXY_H
 
-#include "runtime/internal.h"
+#include "runtime/run.h"
 
 /* One instance that is watched. */
 typedef struct checked {

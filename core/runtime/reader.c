@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "runtime/aligned.h"
 #include "runtime/fence.h"
+#include "runtime/exchange.h"
 #include "runtime/source.h"
 
 #define READ_AHEAD 4

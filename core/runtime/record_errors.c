@@ -2,7 +2,8 @@
 #include <stdio.h>
 
 #include "base/log.h"
-#include "runtime/internal.h"
+#include "runtime/record_errors.h"
+#include "runtime/run.h"
 
 /* "data/flights.csv:27", "data/flights.csv, record at byte 99", "orders[3], record at 99", "a record". */
 static void

@@ -15,7 +15,7 @@
 #include "base/schema.h"
 #include "expr/expression.h"
 #include "flow_sdk/time.h"
-#include "runtime/internal.h"
+#include "runtime/control.h"
 
 /* --- settling ------------------------------------------------------------------------------------------------------- */
 

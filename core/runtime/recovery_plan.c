@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/schema.h"
 #include "expr/expression.h"
-#include "runtime/internal.h"
+#include "runtime/control.h"
 
 static uint32_t
 state_count(const plan_operator *op)

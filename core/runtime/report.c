@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "runtime/internal.h"
+#include "runtime/run.h"
 
 task_report *
 report_create(uint64_t epoch)

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "plugin/host_services.h"
-#include "runtime/internal.h"
+#include "runtime/control.h"
 #include "runtime/proxy.h"
 
 #define DEFAULT_MEMORY ((int64_t)256 * 1024 * 1024)

@@ -6,7 +6,7 @@
 #ifndef RUNTIME_SINK_H
 #define RUNTIME_SINK_H
 
-#include "runtime/internal.h"
+#include "runtime/run.h"
 
 /* A batch that the writer did not take yet, from its `first`-th selected row on. */
 typedef struct held_write {

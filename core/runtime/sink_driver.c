@@ -1,4 +1,6 @@
 /* Sinks: encode, write, wait for room, and close epochs: flush where delivery is at least once, prepare where it is exact. */
+#include "runtime/control.h"
+#include "runtime/record_errors.h"
 #include "runtime/sink.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
 #define RUNTIME_SOURCE_H
 
 #include "base/arena.h"
-#include "runtime/internal.h"
+#include "runtime/run.h"
 
 /* Bytes of a byte stream that may be carried over, for a serde that finds no end. Serdes refuse sooner (max_record, at most 512 MiB),
  * but they are asked only when the carry-over has doubled. */

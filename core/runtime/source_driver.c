@@ -1,4 +1,5 @@
 /* Sources: read one batch at a time, as far as gates, priorities and room allow. */
+#include "runtime/exchange.h"
 #include "runtime/source.h"
 
 #include "base/clock.h"

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "runtime/control.h"
 #include "runtime/source.h"
 
 static source_self *

@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "runtime/internal.h"
+#include "runtime/run.h"
 
 static void
 add_node(runtime_status_report *report, operator_status *status, const node *n)

@@ -3,7 +3,7 @@
 
 #include "base/schema.h"
 #include "base/memory.h"
-#include "runtime/internal.h"
+#include "runtime/run.h"
 
 static flow_status
 open_one(runtime *run, const plan_table *declared, open_table *table, flow_error *error)

@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "runtime/internal.h"
+#include "runtime/exchange.h"
+#include "runtime/record_errors.h"
+#include "runtime/run.h"
 
 #define STEP_ITEMS 16 /* items of channels in one step, so that the worker's other tasks get their turn */
 #define STEP_READS 4  /* reads of a source, likewise */

@@ -14,7 +14,7 @@
 
 #include "base/io.h"
 #include "base/memory.h"
-#include "runtime/internal.h"
+#include "runtime/run.h"
 
 #define PREFIX "flowd-throwaway-state-" /* nobody else calls a folder so: what is removed is ours */
 #define PATTERN PREFIX "XXXXXX"

@@ -4,7 +4,9 @@
 
 #include "base/memory.h"
 #include "runtime/aligned.h"
-#include "runtime/internal.h"
+#include "runtime/exchange.h"
+#include "runtime/record_errors.h"
+#include "runtime/run.h"
 
 #define CHANNEL_ITEMS 32
 

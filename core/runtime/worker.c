@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "runtime/fence.h"
-#include "runtime/internal.h"
+#include "runtime/run.h"
 
 #define IDLE_ROUNDS 8 /* before a worker sleeps: a wake costs more than these */
 #define JOIN_SECONDS 10

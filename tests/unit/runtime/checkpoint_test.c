@@ -5,7 +5,7 @@
 
 #include "support/runtime_world.h"
 
-#include "runtime/internal.h"
+#include "runtime/control.h"
 
 static int
 reset(void **state)

@@ -4,7 +4,7 @@
 
 #include "support/runtime_world.h"
 
-#include "runtime/internal.h"
+#include "runtime/control.h"
 
 #define RECORDS 300 /* in each of two partitions */
 

@@ -4,7 +4,7 @@
 
 #include "support/runtime_world.h"
 
-#include "runtime/internal.h"
+#include "runtime/run.h"
 
 static int
 reset(void **state)
