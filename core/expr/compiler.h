@@ -63,7 +63,7 @@ int lexer_skip(compiler *c, unsigned tokens);
 /* Makes the text from the current token up to (not including) the bracket that closes it one slice; moves behind. */
 int lexer_take_type(compiler *c, flow_slice *type);
 
-/* parser.c */
+/* parser.c, parser_operators.c */
 node *parse_expression(compiler *c); /* up to a token that does not belong to it */
 int parse_end(compiler *c);          /* fails if there is more */
 int parser_at_symbol(const compiler *c, const char *symbol);
