@@ -8,6 +8,7 @@
  * kafka_client.c          handles of librdkafka: made, logged, their errors told
  * kafka_system.c          the system: open, describe, close
  * kafka_admin.c           questions to brokers, with deadlines: partitions, offsets; topics made, records deleted
+ * kafka_offsets.c         what a group has committed, asked by a client of its own
  * kafka_topics.c          which partitions an input has, and which appear
  * kafka_watch.c           the thread that looks for them, and for what groups have committed
  * kafka_source.c          a source's life: described, opened, given partitions, closed
@@ -172,6 +173,15 @@ flow_status kafka_admin_delete(flow_system *system, const rd_kafka_topic_partiti
 /* NULL: of all topics; freed by rd_kafka_metadata_destroy. */
 flow_status kafka_admin_metadata(flow_system *system, const char *topic, const struct rd_kafka_metadata **metadata,
 								 flow_error *error);
+
+/* kafka_offsets.c: [any], blocking up to the system's request_timeout --------------------------------------------------- */
+
+/* Fills in offsets and metadata; asks again while a coordinator is on its way. */
+rd_kafka_resp_err_t kafka_offsets_ask(const flow_system *system, rd_kafka_t *client,
+									  rd_kafka_topic_partition_list_t *list);
+/* The same by a client of its own. `settled`: a transaction that is being committed is waited for. */
+flow_status kafka_offsets_committed(flow_system *system, const char *group, int settled,
+									rd_kafka_topic_partition_list_t *list, flow_error *error);
 
 /* kafka_watch.c -------------------------------------------------------------------------------------------------------- */
 

@@ -149,7 +149,7 @@ kafka_committer_last_marker(flow_committer *committer, const flow_marker *expect
 	*found = 0;
 	flow_status status = kafka_transaction_fence(producer, error);
 	if (status == FLOW_OK)
-		status = kafka_transaction_read(producer, producer->transaction.marker_group, &list, error);
+		status = kafka_transaction_read(producer, producer->transaction.marker_group, 1, &list, error);
 	if (status != FLOW_OK)
 		return status;
 	last->job = expected->job;

@@ -211,8 +211,9 @@ flow_status kafka_transaction_lost(struct kafka_producer *producer, flow_error *
 /* Writes down who runs, or what was committed, in the transaction that is open; NULL: done. */
 rd_kafka_error_t *kafka_transaction_note(struct kafka_producer *producer, const char *group, int64_t offset,
 										 const char *text);
-/* What a group has committed for the topics of all outputs; freed by the caller. */
-flow_status kafka_transaction_read(struct kafka_producer *producer, const char *group,
+/* What a group has committed for the topics of all outputs; freed by the caller. `settled`: a transaction that is being committed is
+ * waited for. */
+flow_status kafka_transaction_read(struct kafka_producer *producer, const char *group, int settled,
 								   rd_kafka_topic_partition_list_t **found, flow_error *error);
 /* What a call about the transaction said; frees `cause`. */
 flow_status kafka_transaction_failed(struct kafka_producer *producer, rd_kafka_error_t *cause, const char *what,

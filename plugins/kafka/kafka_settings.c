@@ -94,6 +94,7 @@ kafka_settings_read(const flow_host *host, const flow_stream_request *request, s
 	settings->host = host;
 	settings->by_group = flow_slice_is(flow_option_text(options, "assignment"), "group");
 	settings->eager = flow_slice_is(flow_option_text(options, "rebalance"), "eager");
+	settings->uncommitted = flow_slice_is(flow_option_text(options, "isolation"), "read_uncommitted");
 	settings->start_timestamp = timestamp == NULL ? KAFKA_UNKNOWN : timestamp->integer / 1000;
 	settings->reset = flow_slice_is(reset, "oldest")   ? FLOW_START_OLDEST
 					  : flow_slice_is(reset, "newest") ? FLOW_START_NEWEST

@@ -27,6 +27,7 @@ struct kafka_input_settings {
 	int has_expression;
 	char *group; /* NULL: none */
 	int by_group, eager;
+	int uncommitted;         /* records of open and aborted transactions come too */
 	int64_t start_timestamp; /* milliseconds; KAFKA_UNKNOWN: not set */
 	struct kafka_start {
 		char *id; /* of the partition */
@@ -151,7 +152,7 @@ void kafka_topics_discover(struct kafka_topics *topics);
 /* First offsets, ends, offsets of start_timestamp of places. */
 flow_status kafka_topics_look(flow_system *system, const struct kafka_input_settings *settings,
 							  struct kafka_place *const *places, uint32_t count, flow_error *error);
-/* What the group has committed for places, asked on the source's own client. */
+/* What the group has committed for places, behind transactions that are being committed. */
 flow_status kafka_topics_committed(flow_source *source, struct kafka_place *const *places, uint32_t count,
 								   flow_error *error);
 struct kafka_place *kafka_place_new(const flow_host *host, const char *topic, int32_t number);

@@ -67,6 +67,16 @@ kafka_topics_look(flow_system *system, const struct kafka_input_settings *settin
 	return status;
 }
 
+static flow_status
+ask_own_client(flow_source *source, rd_kafka_topic_partition_list_t *list, flow_error *error)
+{
+	const flow_system *system = source->system;
+	rd_kafka_resp_err_t code = kafka_offsets_ask(system, source->client, list);
+	return code == RD_KAFKA_RESP_ERR_NO_ERROR
+			   ? FLOW_OK
+			   : kafka_failed(system->host, error, code, "what group '%s' has committed", source->settings.group);
+}
+
 flow_status
 kafka_topics_committed(flow_source *source, struct kafka_place *const *places, uint32_t count, flow_error *error)
 {
@@ -74,16 +84,14 @@ kafka_topics_committed(flow_source *source, struct kafka_place *const *places, u
 	if (count == 0)
 		return FLOW_OK;
 	rd_kafka_topic_partition_list_t *list = list_of(places, count, RD_KAFKA_OFFSET_INVALID);
-	rd_kafka_resp_err_t code = rd_kafka_committed(source->client, list, system->request_timeout);
-	for (uint32_t i = 0; i < count && code == RD_KAFKA_RESP_ERR_NO_ERROR; i++) {
-		code = list->elems[i].err;
+	flow_status status = source->settings.uncommitted
+							 ? kafka_offsets_committed(system, source->settings.group, 1, list, error)
+							 : ask_own_client(source, list, error);
+	for (uint32_t i = 0; i < count && status == FLOW_OK; i++)
 		if (list->elems[i].offset >= 0)
 			places[i]->committed = list->elems[i].offset;
-	}
 	rd_kafka_topic_partition_list_destroy(list);
-	return code == RD_KAFKA_RESP_ERR_NO_ERROR
-			   ? FLOW_OK
-			   : kafka_failed(system->host, error, code, "what group '%s' has committed", source->settings.group);
+	return status;
 }
 
 /* --- the partitions of an input -------------------------------------------------------------------------------------- */

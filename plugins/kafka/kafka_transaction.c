@@ -26,55 +26,17 @@ list_topics(struct kafka_producer *producer)
 	return list;
 }
 
-static rd_kafka_resp_err_t
-answer_of(rd_kafka_event_t *event, const char *group, rd_kafka_topic_partition_list_t **found)
-{
-	size_t count = 0;
-	rd_kafka_resp_err_t code = event == NULL ? RD_KAFKA_RESP_ERR__TIMED_OUT : rd_kafka_event_error(event);
-	if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
-		return code;
-	const rd_kafka_group_result_t **groups =
-		rd_kafka_ListConsumerGroupOffsets_result_groups(rd_kafka_event_ListConsumerGroupOffsets_result(event), &count);
-	if (count != 1 || strcmp(rd_kafka_group_result_name(groups[0]), group) != 0)
-		return RD_KAFKA_RESP_ERR__BAD_MSG;
-	const rd_kafka_error_t *error = rd_kafka_group_result_error(groups[0]);
-	if (error != NULL)
-		return rd_kafka_error_code(error);
-	const rd_kafka_topic_partition_list_t *list = rd_kafka_group_result_partitions(groups[0]);
-	for (int i = 0; i < list->cnt; i++)
-		if (list->elems[i].err != RD_KAFKA_RESP_ERR_NO_ERROR)
-			return list->elems[i].err;
-	*found = rd_kafka_topic_partition_list_copy(list);
-	return RD_KAFKA_RESP_ERR_NO_ERROR;
-}
-
 flow_status
-kafka_transaction_read(struct kafka_producer *producer, const char *group, rd_kafka_topic_partition_list_t **found,
-					   flow_error *error)
+kafka_transaction_read(struct kafka_producer *producer, const char *group, int settled,
+					   rd_kafka_topic_partition_list_t **found, flow_error *error)
 {
-	flow_system *system = producer->system;
-	rd_kafka_t *client;
-	char text[KAFKA_ERROR_SIZE];
-	flow_status status = kafka_admin_client(system, &client, error);
-	if (status != FLOW_OK)
-		return status;
-	rd_kafka_topic_partition_list_t *topics = list_topics(producer);
-	rd_kafka_ListConsumerGroupOffsets_t *request = rd_kafka_ListConsumerGroupOffsets_new(group, topics);
-	rd_kafka_queue_t *queue = rd_kafka_queue_new(client);
-	rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(client, RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS);
-	rd_kafka_AdminOptions_set_request_timeout(options, system->request_timeout, text, sizeof(text));
-	rd_kafka_ListConsumerGroupOffsets(client, &request, 1, options, queue);
-	rd_kafka_event_t *event = rd_kafka_queue_poll(queue, system->request_timeout + 1000);
-	rd_kafka_resp_err_t code = answer_of(event, group, found);
-	if (event != NULL)
-		rd_kafka_event_destroy(event);
-	rd_kafka_AdminOptions_destroy(options);
-	rd_kafka_queue_destroy(queue);
-	rd_kafka_ListConsumerGroupOffsets_destroy(request);
-	rd_kafka_topic_partition_list_destroy(topics);
-	return code == RD_KAFKA_RESP_ERR_NO_ERROR
-			   ? FLOW_OK
-			   : kafka_failed(system->host, error, code, "offsets of the group '%s'", group);
+	rd_kafka_topic_partition_list_t *list = list_topics(producer);
+	flow_status status = kafka_offsets_committed(producer->system, group, settled, list, error);
+	if (status == FLOW_OK)
+		*found = list;
+	else
+		rd_kafka_topic_partition_list_destroy(list);
+	return status;
 }
 
 rd_kafka_error_t *
@@ -120,7 +82,7 @@ find_newer(struct kafka_producer *producer, int *newer, flow_error *error)
 	struct kafka_transaction *t = &producer->transaction;
 	rd_kafka_topic_partition_list_t *found = NULL;
 	*newer = 0;
-	flow_status status = kafka_transaction_read(producer, t->process_group, &found, error);
+	flow_status status = kafka_transaction_read(producer, t->process_group, 0, &found, error);
 	if (status != FLOW_OK)
 		return status;
 	for (int i = 0; i < found->cnt; i++) {
