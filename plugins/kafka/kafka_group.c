@@ -144,12 +144,12 @@ give_up(flow_source *source, const rd_kafka_topic_partition_t *one, int lost)
 	struct kafka_partition *p = kafka_partition_find(source, one->topic, one->partition);
 	if (p == NULL || p->given_up)
 		return 0;
-	p->given_up = lost || !p->listed ? 2 : 1;
+	p->given_up = !p->listed ? KAFKA_RELEASED : lost ? KAFKA_LOST : KAFKA_TAKEN;
 	source->due_count -= p->due;
 	p->due = 0;
 	p->reading = 0;
 	kafka_read_drop(source, p);
-	return p->given_up == 1;
+	return p->given_up == KAFKA_TAKEN;
 }
 
 static void
@@ -301,11 +301,11 @@ kafka_group_released(flow_source *source, struct kafka_partition *p, flow_error 
 	(void)error;
 	rd_kafka_topic_partition_list_t *list = NULL;
 	pthread_mutex_lock(&source->system->lock);
-	if (p->given_up == 1) {
-		p->given_up = 2;
-		if (--group->unreleased == 0)
-			list = kafka_group_end_taking(group);
-	}
+	int taken = p->given_up == KAFKA_TAKEN;
+	if (p->given_up != 0)
+		p->given_up = KAFKA_RELEASED;
+	if (taken && --group->unreleased == 0)
+		list = kafka_group_end_taking(group);
 	pthread_mutex_unlock(&source->system->lock);
 	if (list == NULL)
 		return FLOW_OK;

@@ -70,8 +70,8 @@ give_up_overdue(flow_source *source)
 	if (is_overdue(group, system->host->monotonic()))
 		list = kafka_group_end_taking(group);
 	for (uint32_t i = 0; list != NULL && i < source->partition_count; i++) {
-		uint8_t waits = 1;
-		count += atomic_compare_exchange_strong(&source->partitions[i]->given_up, &waits, 2);
+		uint8_t waits = KAFKA_TAKEN;
+		count += atomic_compare_exchange_strong(&source->partitions[i]->given_up, &waits, KAFKA_LOST);
 	}
 	pthread_mutex_unlock(&system->lock);
 	if (list == NULL)

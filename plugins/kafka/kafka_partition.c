@@ -49,16 +49,18 @@ kafka_partition_find(flow_source *source, const char *topic, int32_t number)
 int
 kafka_partition_is_ours(const flow_source *source, const char *topic, int32_t number)
 {
-	int known = 0;
-	for (uint32_t i = source->partition_count; i > 0; i--) {
-		const struct kafka_partition *p = source->partitions[i - 1];
+	int known = 0, ours = 0;
+	for (uint32_t i = 0; i < source->partition_count; i++) {
+		const struct kafka_partition *p = source->partitions[i];
 		if (p->number != number || strcmp(p->topic, topic) != 0)
 			continue;
-		if (p->given_up != 2)
-			return 1;
+		uint8_t given_up = atomic_load(&p->given_up);
+		if (given_up == KAFKA_LOST)
+			return 0;
+		ours |= given_up != KAFKA_RELEASED;
 		known = 1;
 	}
-	return !known;
+	return ours || !known;
 }
 
 void

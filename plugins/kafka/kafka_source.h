@@ -74,6 +74,12 @@ struct kafka_topics {
 	atomic_int goes_on;   /* the job has read this input before */
 };
 
+/* What a group has done with a partition that it had given. One that is lost may be given again before what was read of it is written:
+ * that is not committed all the same, since whoever had it in between has read it too. */
+#define KAFKA_TAKEN 1    /* and waits to be released */
+#define KAFKA_RELEASED 2 /* or the host never heard of it */
+#define KAFKA_LOST 3     /* before it was released */
+
 /* Atomic is what kafka_source_numbers and kafka_source_remaining look at, from any thread. */
 struct kafka_partition {
 	flow_partition shown;
@@ -89,7 +95,7 @@ struct kafka_partition {
 	int64_t last;             /* of the last record handed on; -1: none */
 	_Atomic int64_t saved;    /* told by source_committed; KAFKA_UNKNOWN: nothing yet */
 	_Atomic uint8_t paused;   /* by the host */
-	_Atomic uint8_t given_up; /* by the group: 1: to be released, 2: released, or lost */
+	_Atomic uint8_t given_up; /* by the group: KAFKA_TAKEN, ... */
 	uint8_t paused_there;     /* in the client */
 	uint8_t due, reading;
 	uint8_t ended;  /* 1: to be told, 2: told */

@@ -89,7 +89,10 @@ class ATransactionStandsStill(Faults):
     """The first member's transaction waits for another output, a topic of a broker that stands still. A second one joins; it writes to a
     topic of its own, since what is behind an open transaction is not seen."""
 
-    def share(self, options):
+    def rebalances(self, name):
+        return sum(i["rebalances"] for i in flowd_driver.parse_json((self.folder / f"{name}.json").read_text())["inputs"])
+
+    def share(self, options, leaves=False):
         topic, out, other, behind = self.topic(partitions=4), self.topic("out"), self.topic("other"), self.cluster()
         copy = behind.create("copy")
         first = self.member("a", topic, f'system = "kafka"; physical_name = "{out}";', f'behind: {{ type = "kafka"; bootstrap_servers = "{behind.servers}"; }};', options=options,
@@ -105,19 +108,31 @@ class ATransactionStandsStill(Faults):
         self.wait_for(lambda: len(self.partitions("b")) == 2, "two partitions of the one that stands still")
         taken = {f"{p}-held" for p in self.partitions("b")}
         self.wait_for(lambda: taken <= set(self.kafka.values(other)), "their records")
+        if leaves:
+            rebalances = self.rebalances("a")
+            self.end(second)
+            self.wait_for(lambda: self.rebalances("a") > rebalances, "what it had")
         go_on()
         every = [f"{p}-{when}" for p in range(4) for when in ("before", "held")]
         self.wait_for(lambda: set(every) <= {*self.kafka.values(out), *self.kafka.values(other)}, "the others")
-        self.end(second)
+        if not leaves:
+            self.end(second)
         ended = self.end(first)
-        self.assertIn("were given up before what was read of them was committed", ended.err)
         self.assertEqual(sorted(value for to in (out, other) for value in self.kafka.values(self.kafka.settled(to))), every)
+        self.assertIn("were given up before what was read of them was committed", ended.err)
 
     def test_given_a_transaction_that_stands_still_when_its_partitions_are_given_up_then_it_is_lost_and_each_record_is_there_once(self):
         self.share("")
 
     def test_given_eager_members_when_the_transaction_of_one_stands_still_then_it_is_lost_and_each_record_is_there_once(self):
         self.share('rebalance = "eager";')
+
+    def test_given_partitions_that_come_back_when_the_transaction_that_stood_still_goes_on_then_it_is_lost_and_each_record_is_there_once(self):
+        """The other member has read and committed what stands in that transaction, and has left."""
+        self.share("", leaves=True)
+
+    def test_given_eager_members_when_partitions_come_back_before_the_transaction_goes_on_then_it_is_lost_and_each_record_is_there_once(self):
+        self.share('rebalance = "eager";', leaves=True)
 
 
 class TheBrokerStandsStill(Faults):
