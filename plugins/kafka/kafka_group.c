@@ -236,12 +236,15 @@ static int64_t
 next_of(flow_source *source, const rd_kafka_topic_partition_t *one)
 {
 	const struct kafka_partition *p = kafka_partition_find(source, one->topic, one->partition);
-	return p == NULL ? 0 : atomic_load(&p->next); /* what nobody reads may begin anywhere */
+	int64_t next = p == NULL ? KAFKA_UNKNOWN : atomic_load(&p->next);
+	return next == KAFKA_UNKNOWN ? 0 : next; /* what nobody reads yet may begin anywhere */
 }
 
-/* The client forgets what it has of the list's partitions, and reads on at their offsets. */
+/* The client forgets what it has of the list's partitions, and reads on at their offsets. `resumes`: they are not paused any more. That is
+ * said while they are stopped, where it can be: of two changes of a partition the client leaves out the one with the lower number if it
+ * comes last, and the number of a start is given by a thread of its own. */
 static rd_kafka_resp_err_t
-assign_anew(flow_source *source, const rd_kafka_topic_partition_list_t *list)
+assign_anew(flow_source *source, rd_kafka_topic_partition_list_t *list, int resumes)
 {
 	rd_kafka_topic_partition_list_t *all = NULL;
 	rd_kafka_resp_err_t code = rd_kafka_assignment(source->client, &all);
@@ -262,10 +265,14 @@ assign_anew(flow_source *source, const rd_kafka_topic_partition_list_t *list)
 					list->elems[i].offset;
 		code = rd_kafka_assign(source->client, all);
 		kafka_queue_forward(source, all); /* it stops them all, to begin with */
+		if (resumes)
+			rd_kafka_resume_partitions(source->client, list);
 	} else {
 		if (there->cnt != 0)
 			code = code_of(rd_kafka_incremental_unassign(source->client, there));
 		kafka_queue_forward(source, list);
+		if (resumes)
+			rd_kafka_resume_partitions(source->client, list);
 		if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
 			code = code_of(rd_kafka_incremental_assign(source->client, list));
 	}
@@ -275,7 +282,7 @@ assign_anew(flow_source *source, const rd_kafka_topic_partition_list_t *list)
 }
 
 flow_status
-kafka_group_start(flow_source *source, const rd_kafka_topic_partition_list_t *due, flow_error *error)
+kafka_group_start(flow_source *source, rd_kafka_topic_partition_list_t *due, flow_error *error)
 {
 	struct kafka_group *group = source->group;
 	rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
@@ -283,12 +290,17 @@ kafka_group_start(flow_source *source, const rd_kafka_topic_partition_list_t *du
 		/* All that were given, also those that end at once: it is an answer. */
 		for (int i = 0; i < group->list->cnt; i++)
 			group->list->elems[i].offset = next_of(source, &group->list->elems[i]);
-		code = group->resumed ? assign_anew(source, group->list) : answer_given(source, group->list);
-		rd_kafka_resume_partitions(source->client, group->list); /* they may have been given before, unread */
+		/* They may have been given before, unread. */
+		if (group->resumed) {
+			code = assign_anew(source, group->list, 1);
+		} else {
+			rd_kafka_resume_partitions(source->client, group->list);
+			code = answer_given(source, group->list);
+		}
 		group->resumed = 0;
 		set_wish(group, GROUP_NOTHING, NULL);
 	} else if (due->cnt != 0) {
-		code = assign_anew(source, due);
+		code = assign_anew(source, due, 0);
 	}
 	return code == RD_KAFKA_RESP_ERR_NO_ERROR ? FLOW_OK
 											  : kafka_failed(source->system->host, error, code, "reading cannot begin");
@@ -391,7 +403,7 @@ answer_unread(struct kafka_group *group)
 	kafka_queue_forward(source, list); /* what has a queue can be paused */
 	rd_kafka_pause_partitions(source->client, list);
 	if (group->resumed)
-		assign_anew(source, list);
+		assign_anew(source, list, 0);
 	else
 		answer_given(source, list);
 }
