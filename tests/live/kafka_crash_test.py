@@ -14,7 +14,7 @@ ROWS, KEYS, STEP, WINDOW = 30000, 7, 10, 5  # a row each 10 ms of event time; wi
 MADE = 'system = "made"; count = %d; step = "%dms"; seed = 3; fields: { id = "sequence"; user = "key(%d)"; t = "timestamp"; };' % (ROWS, STEP, KEYS)
 JOB = """application: {
   name = "$job";  checkpoint_interval = "150ms";  parallelism = 2;
-  systems: { made: { type = "generate"; };  files: { type = "file"; };  kafka: { type = "kafka"; bootstrap_servers = "$SERVERS"; }; };
+  systems: { made: { type = "generate"; };  files: { type = "file"; };  kafka: { type = "kafka"; bootstrap_servers = "$SERVERS"; request_timeout = "30s"; }; };
   inputs:  { in: { INPUT }; };
   outputs: { all: { system = "kafka"; physical_name = "$all"; serde = "json"; };
              counts: { system = "kafka"; physical_name = "$counts"; serde: { key = "string"; value = "json"; }; };
