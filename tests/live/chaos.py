@@ -261,6 +261,7 @@ class Schedule:
         self.wait(self.chance.choice([0, 0.5, 3]))
         self.test.kafka.service("start")
         self.tell("the broker is back")
+        self.wait(self.chance.uniform(1, 5))  # so that something is done in between
 
     def steps(self):
         """The more likely ones more than once."""

@@ -572,7 +572,13 @@ committed(const char *group, const char *topic)
 	rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(partitions);
 	for (int p = 0; p < partitions; p++)
 		rd_kafka_topic_partition_list_add(list, topic, p);
-	check("committed", rd_kafka_committed(rk, list, WAIT));
+	rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NOT_COORDINATOR;
+	for (int tries = 0; code == RD_KAFKA_RESP_ERR_NOT_COORDINATOR && tries < 50; tries++) { /* it may be on its way */
+		if (tries != 0)
+			nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
+		code = rd_kafka_committed(rk, list, WAIT);
+	}
+	check("committed", code);
 	json_t *all = json_object();
 	for (int p = 0; p < list->cnt; p++) {
 		char name[16];
