@@ -148,6 +148,7 @@ source_list(source_self *self, flow_error *error)
 		status = error_set(error, FLOW_E_PLUGIN, "source_partitions names %llu partitions nowhere",
 						   (unsigned long long)count);
 	for (uint64_t i = 0; status == FLOW_OK && i < count; i++)
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without a list error_set has made it a failure */
 		if (list[i] == NULL || list[i]->id.size == 0)
 			return error_set(error, FLOW_E_PLUGIN, "partition %llu of its list has no id", (unsigned long long)i);
 	if (status == FLOW_OK && self->info.self_assigned)

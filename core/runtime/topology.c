@@ -357,12 +357,12 @@ assign_workers(topology *t)
 	uint32_t shared = t->run->plan->workers;
 	if (shared == 0)
 		shared = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+	if (t->run->request.deterministic)
+		blocking = 0;
 	if (shared < 1 || t->run->request.deterministic)
 		shared = 1;
 	if (shared > t->task_count - blocking)
 		shared = t->task_count - blocking;
-	if (t->run->request.deterministic)
-		blocking = 0;
 	t->workers = aligned_allocate((shared + blocking) * sizeof(*t->workers));
 	if (t->workers == NULL)
 		return FLOW_E_MEMORY;
@@ -374,6 +374,7 @@ assign_workers(topology *t)
 	flow_status status = FLOW_OK;
 	for (uint32_t i = 0, next = shared; status == FLOW_OK && i < t->task_count; i++) {
 		task *one = &t->tasks[i];
+		/* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): none is shared only where all tasks block */
 		uint32_t index = task_blocks(one) && blocking != 0 ? next++ : (one->stage->index + one->index) % shared;
 		status = assign(&t->workers[index], one);
 	}

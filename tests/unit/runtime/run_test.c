@@ -308,6 +308,23 @@ given_partitions_with_numbers_when_records_die_behind_an_exchange_then_dead_lett
 }
 
 static void
+given_a_job_whose_only_task_may_block_when_it_runs_deterministically_then_it_finishes(void **state)
+{
+	(void)state;
+	world_reset();
+	world_input("in", 1, 0);
+	world_add("in", 0, "1,2,3\n4,6,6\n");
+	maker *m = maker_create();
+	uint32_t odd = maker_function(m, maker_source(m, "in", 1), &world_odd, "odd", EDGE_FORWARD, 1);
+	maker_operator(m, odd)->function.blocks = 1;
+	maker_sink(m, odd, "out", FLOW_DELIVERY_AT_LEAST_ONCE, EDGE_FORWARD, 1);
+	world_run_request request = { .deterministic = 1, .seed = 1 };
+	assert_int_equal(world_run(m, &request), RUN_FINISHED);
+	assert_string_equal(world_output("out"), "1,2,3\n4,6,6\n");
+	maker_destroy(m);
+}
+
+static void
 given_a_keyed_output_when_it_changes_the_key_then_the_record_is_not_emitted_and_the_job_fails(void **state)
 {
 	(void)state;
@@ -692,6 +709,7 @@ main(void)
 			given_a_bad_record_when_the_policy_is_dead_letter_then_it_is_there_with_reason_place_and_bytes, reset),
 		cmocka_unit_test_setup(given_an_output_of_records_when_it_takes_dead_letters_then_their_headers_say_why, reset),
 		cmocka_unit_test_setup(given_a_function_that_rejects_when_records_die_then_they_are_encoded_again, reset),
+		cmocka_unit_test_setup(given_a_job_whose_only_task_may_block_when_it_runs_deterministically_then_it_finishes, reset),
 		cmocka_unit_test_setup(given_partitions_with_numbers_when_records_die_then_dead_letters_have_the_numbers,
 							   reset),
 		cmocka_unit_test_setup(
