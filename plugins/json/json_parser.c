@@ -7,6 +7,7 @@
 #include "flow_sdk/cell.h"
 #include "flow_sdk/plugin.h"
 #include "flow_sdk/text.h"
+#include "json_parser.h"
 #include "json_text.h"
 
 #define FEW_KEYS 16 /* up to here each new key is compared with the others */
@@ -14,50 +15,6 @@
 /* Marks in flow_value.type while a record is read. */
 #define MISSING 255
 #define SEEN 254 /* there, but nobody wants it */
-
-#define LIST 0
-#define MAP 1
-#define RECORD 2
-#define WRAP 3 /* {"branch": value} */
-
-struct frame {
-	const json_node *node;       /* NULL: only checked */
-	const json_node *value_node; /* of the value under way */
-	const char *key;             /* the member under way; NULL: none yet */
-	flow_value *cells;           /* record */
-	uint64_t base;               /* list: its first in `values`; else in `entries` */
-	uint64_t slot;               /* map: entry under way */
-	uint64_t items;              /* list: the index of the one under way; wrap: keys */
-	flow_value wrapped;
-	uint32_t key_size;
-	int32_t field;       /* record: under way; -1: not declared */
-	uint32_t next_field; /* record: the one that is likely next */
-	uint32_t left;       /* record: fields not seen yet */
-	uint8_t kind;
-	uint8_t branch;
-	uint8_t sparse; /* record: some fields are not wanted */
-};
-
-struct json_parser {
-	const flow_host *host;
-	const json_format *format;
-	struct frame *frames;
-	uint32_t depth;
-	flow_value *values; /* of lists under way */
-	uint64_t value_count;
-	uint64_t value_capacity;
-	flow_map_entry *entries; /* of maps under way, and the undeclared keys of records */
-	uint64_t entry_count;
-	uint64_t entry_capacity;
-	/* this text */
-	const char *text;
-	const char *end;
-	const uint8_t *wanted;
-	flow_builder *memory;
-	json_fault *fault;
-	char reason[256];
-	char pointer[JSON_POINTER_MAX];
-};
 
 json_parser *
 json_parser_create(const flow_host *host, const json_format *format)
@@ -87,87 +44,6 @@ json_parser_destroy(json_parser *p)
 	host->release(p);
 }
 
-/* --- faults ---------------------------------------------------------------------------------------------------------- */
-
-static uint64_t
-put_key(char *to, uint64_t room, const char *key, uint32_t size)
-{
-	uint64_t at = 0;
-	for (uint32_t i = 0; i < size && at + 2 < room; i++) {
-		if (key[i] == '~' || key[i] == '/') {
-			to[at++] = '~';
-			to[at++] = key[i] == '~' ? '0' : '1';
-		} else {
-			to[at++] = key[i];
-		}
-	}
-	return at;
-}
-
-static flow_slice
-make_pointer(json_parser *p)
-{
-	uint64_t size = 0;
-	for (uint32_t i = 0; i < p->depth && size + 32 < sizeof(p->pointer); i++) {
-		const struct frame *f = &p->frames[i];
-		if (f->kind == LIST) {
-			size += (uint64_t)sprintf(p->pointer + size, "/%llu", (unsigned long long)f->items);
-		} else if (f->key != NULL) {
-			p->pointer[size++] = '/';
-			size += put_key(p->pointer + size, sizeof(p->pointer) - size, f->key, f->key_size);
-		}
-	}
-	return flow_slice_make(p->pointer, size);
-}
-
-/* Returns NULL, for the callers that return a place. */
-static const char *
-fault_at(json_parser *p, const char *at, flow_status status, const char *reason)
-{
-	p->fault->status = status;
-	p->fault->reason = reason;
-	p->fault->offset = (uint64_t)(at - p->text);
-	p->fault->pointer = make_pointer(p);
-	return NULL;
-}
-
-static const char *
-syntax(json_parser *p, const char *at, const char *expected)
-{
-	if (at >= p->end)
-		snprintf(p->reason, sizeof(p->reason), "the text ends where %s is expected", expected);
-	else if ((unsigned char)*at > 0x20 && (unsigned char)*at < 0x7F)
-		snprintf(p->reason, sizeof(p->reason), "'%c' where %s is expected", *at, expected);
-	else
-		snprintf(p->reason, sizeof(p->reason), "byte 0x%02x where %s is expected", (unsigned char)*at, expected);
-	return fault_at(p, at, FLOW_E_DECODE, p->reason);
-}
-
-static const char *
-no_memory(json_parser *p)
-{
-	p->fault->status = FLOW_E_MEMORY;
-	return NULL;
-}
-
-/* A value that its type does not take. A field of the document itself goes by its name. */
-static const char *
-misfit(json_parser *p, const char *at, const json_node *node, flow_status status, const char *what, flow_slice text)
-{
-	char type[96];
-	if (status == FLOW_E_MEMORY)
-		return no_memory(p);
-	flow_type_text(p->host, node->schema, type, sizeof(type));
-	int size = (int)(text.size > 64 ? 64 : text.size);
-	const char *verb = status == FLOW_E_TYPE ? "is not" : status == FLOW_E_RANGE ? "does not fit" : "cannot be read as";
-	snprintf(p->reason, sizeof(p->reason), "%s %.*s%s %s %s", what, size, text.size == 0 ? "" : text.data,
-			 text.size > 64 ? "..." : "", verb, type);
-	fault_at(p, at, status, p->reason);
-	if (p->depth == 1 && p->frames[0].kind == RECORD)
-		p->fault->pointer = flow_slice_make(p->frames[0].key, p->frames[0].key_size);
-	return NULL;
-}
-
 /* --- scalars --------------------------------------------------------------------------------------------------------- */
 
 /* A string with escapes: `at` is behind its quote, `stop` at its first backslash. */
@@ -186,11 +62,11 @@ parse_escaped(json_parser *p, const char *at, const char *stop, int *high, int k
 	uint64_t size = (uint64_t)(stop - at);
 	char *to = NULL;
 	if (keep && (to = (char *)flow_builder_alloc(p->memory, size + 8)) == NULL)
-		return no_memory(p);
+		return json_fault_memory(p);
 	const char *bad = at;
 	int64_t written = json_unescape(at, size, to, &bad);
 	if (written < 0)
-		return fault_at(p, bad, FLOW_E_DECODE, "an escape that JSON does not have, or half of a surrogate pair");
+		return json_fault_at(p, bad, FLOW_E_DECODE, "an escape that JSON does not have, or half of a surrogate pair");
 	*text = flow_slice_make(to, (uint64_t)written);
 	return stop;
 }
@@ -210,14 +86,14 @@ parse_string(json_parser *p, const char *at, int keep, flow_slice *text)
 	}
 	if (__builtin_expect(*stop != '"' || stop >= p->end, 0)) {
 		if (stop >= p->end)
-			return fault_at(p, p->end, FLOW_E_DECODE, "the text ends inside of a string");
-		return fault_at(p, stop, FLOW_E_DECODE, "a control character in a string must be escaped");
+			return json_fault_at(p, p->end, FLOW_E_DECODE, "the text ends inside of a string");
+		return json_fault_at(p, stop, FLOW_E_DECODE, "a control character in a string must be escaped");
 	}
 	if (__builtin_expect(high, 0)) {
 		uint64_t size = (uint64_t)(stop - start);
 		uint64_t good = flow_utf8_check(start, size);
 		if (good != size)
-			return fault_at(p, start + good, FLOW_E_DECODE, "bytes that are not UTF-8");
+			return json_fault_at(p, start + good, FLOW_E_DECODE, "bytes that are not UTF-8");
 	}
 	return stop + 1;
 }
@@ -234,7 +110,7 @@ parse_string_value(json_parser *p, const json_node *node, const char *at, flow_v
 		return behind;
 	}
 	flow_status status = json_take_string(node, text, p->memory, value);
-	return status == FLOW_OK ? behind : misfit(p, at, node, status, "the string", text);
+	return status == FLOW_OK ? behind : json_fault_type(p, at, node, status, "the string", text);
 }
 
 static const char *
@@ -244,7 +120,7 @@ parse_number_value(json_parser *p, const json_node *node, const char *at, flow_v
 	const char *bad = at;
 	const char *behind = json_scan_number(at, &number, &bad);
 	if (behind == NULL)
-		return syntax(p, bad, "a digit");
+		return json_fault_syntax(p, bad, "a digit");
 	if (node == NULL)
 		return behind;
 	if (__builtin_expect(node->kind == FLOW_KIND_INT64 && number.exact, 1)) {
@@ -253,7 +129,7 @@ parse_number_value(json_parser *p, const json_node *node, const char *at, flow_v
 	}
 	flow_status status = json_take_number(node, &number, p->memory, value);
 	if (status != FLOW_OK)
-		return misfit(p, at, node, status, "the number", flow_slice_make(number.text, number.size));
+		return json_fault_type(p, at, node, status, "the number", flow_slice_make(number.text, number.size));
 	return behind;
 }
 
@@ -285,11 +161,11 @@ parse_word(json_parser *p, const json_node *node, const char *at, flow_value *va
 		size = 5;
 		status = node == NULL ? FLOW_OK : json_take_bool(node, 0, value);
 	} else {
-		return syntax(p, at, "a value");
+		return json_fault_syntax(p, at, "a value");
 	}
 	if (at + size > p->end)
-		return syntax(p, p->end, "a value");
-	return status == FLOW_OK ? at + size : misfit(p, at, node, status, "the value", flow_slice_make(at, size));
+		return json_fault_syntax(p, p->end, "a value");
+	return status == FLOW_OK ? at + size : json_fault_type(p, at, node, status, "the value", flow_slice_make(at, size));
 }
 
 /* In place of a union's object: null, if it may be. */
@@ -301,7 +177,7 @@ parse_bare(json_parser *p, const json_node *node, const char *at, flow_value *va
 	snprintf(p->reason, sizeof(p->reason), "%s{\"%.*s\": ...} is expected (encoding = \"avro\")",
 			 node->nullable ? "null or " : "",
 			 (int)(node->branch_names[0].size > 100 ? 100 : node->branch_names[0].size), node->branch_names[0].data);
-	return fault_at(p, at, FLOW_E_TYPE, p->reason);
+	return json_fault_at(p, at, FLOW_E_TYPE, p->reason);
 }
 
 static inline const char *
@@ -322,7 +198,7 @@ grow(json_parser *p, void **array, uint64_t *capacity, uint64_t size)
 	uint64_t more = *capacity == 0 ? 64 : *capacity * 2;
 	void *grown = p->host->reallocate(*array, more * size);
 	if (grown == NULL) {
-		no_memory(p);
+		json_fault_memory(p);
 		return 0;
 	}
 	*array = grown;
@@ -374,7 +250,7 @@ open_record(json_parser *p, struct frame *f)
 	f->next_field = 0;
 	f->cells = flow_builder_cells(p->memory, count);
 	if (f->cells == NULL) {
-		no_memory(p);
+		json_fault_memory(p);
 		return 0;
 	}
 	for (uint32_t i = 0; i < count; i++)
@@ -394,10 +270,10 @@ open_container(json_parser *p, const json_node *node, const char *at)
 		return parse_bare(p, node, at, &none);
 	const json_node *found = node == NULL || wrap ? node : container_node(node, object, &branch);
 	if (node != NULL && found == NULL)
-		return misfit(p, at, node, FLOW_E_TYPE, object ? "an object" : "a list", flow_slice_make(NULL, 0));
+		return json_fault_type(p, at, node, FLOW_E_TYPE, object ? "an object" : "a list", flow_slice_make(NULL, 0));
 	if (p->depth == p->format->depth_limit) {
 		snprintf(p->reason, sizeof(p->reason), "nested deeper than depth_limit (%u) allows", p->format->depth_limit);
-		return fault_at(p, at, FLOW_E_LIMIT, p->reason);
+		return json_fault_at(p, at, FLOW_E_LIMIT, p->reason);
 	}
 	struct frame *f = &p->frames[p->depth++];
 	f->node = found;
@@ -415,7 +291,7 @@ open_container(json_parser *p, const json_node *node, const char *at)
 static const char *
 same_key(json_parser *p, const char *at)
 {
-	return fault_at(p, at, FLOW_E_DECODE, "the same key twice in one object");
+	return json_fault_at(p, at, FLOW_E_DECODE, "the same key twice in one object");
 }
 
 /* A member of a map, or one of a record that is not declared. */
@@ -459,7 +335,7 @@ static int
 take_branch(json_parser *p, struct frame *f, flow_slice key, const char *at)
 {
 	if (f->items++ != 0)
-		return fault_at(p, at, FLOW_E_DECODE, "a second key where a union has one, its branch") != NULL;
+		return json_fault_at(p, at, FLOW_E_DECODE, "a second key where a union has one, its branch") != NULL;
 	for (uint32_t i = 0; i < f->node->branch_count; i++) {
 		if (!flow_slice_equal(f->node->branch_names[i], key))
 			continue;
@@ -469,7 +345,7 @@ take_branch(json_parser *p, struct frame *f, flow_slice key, const char *at)
 	}
 	snprintf(p->reason, sizeof(p->reason), "the union has no branch \"%.*s\"", (int)(key.size > 100 ? 100 : key.size),
 			 key.data);
-	return fault_at(p, at, FLOW_E_TYPE, p->reason) != NULL;
+	return json_fault_at(p, at, FLOW_E_TYPE, p->reason) != NULL;
 }
 
 /* Do the document's keys that are not declared go into a field that is read? */
@@ -494,7 +370,7 @@ take_member(json_parser *p, struct frame *f, flow_slice key, const char *at)
 	f->field = -1;
 	f->value_node = keeps_extra(p, f) ? f->node->fields[f->node->extra_field].node->element : NULL;
 	if (p->format->extra == JSON_EXTRA_ERROR) {
-		fault_at(p, at, FLOW_E_DECODE, "a key that is not declared (extra = \"ignore\" passes over it)");
+		json_fault_at(p, at, FLOW_E_DECODE, "a key that is not declared (extra = \"ignore\" passes over it)");
 		return 0;
 	}
 	return take_key(p, f, key, at);
@@ -519,14 +395,14 @@ parse_key(json_parser *p, struct frame *f, const char *at)
 	if (behind == NULL) {
 		flow_slice key;
 		if (*at != '"')
-			return syntax(p, at, "a key in quotes");
+			return json_fault_syntax(p, at, "a key in quotes");
 		behind = parse_string(p, at, 1, &key);
 		if (behind == NULL || !take_member(p, f, key, at))
 			return NULL;
 	}
 	behind = json_skip_blanks(behind, p->end);
 	if (*behind != ':' || behind >= p->end)
-		return syntax(p, behind, "a colon");
+		return json_fault_syntax(p, behind, "a colon");
 	return behind + 1;
 }
 
@@ -571,7 +447,7 @@ close_list(json_parser *p, const struct frame *f, flow_value *value)
 		return 1;
 	flow_list *list = (flow_list *)flow_builder_alloc(p->memory, sizeof(*list) + count * sizeof(flow_value));
 	if (list == NULL)
-		return no_memory(p) != NULL;
+		return json_fault_memory(p) != NULL;
 	flow_value *items = (flow_value *)(list + 1);
 	if (count != 0)
 		memcpy(items, p->values + f->base, count * sizeof(flow_value));
@@ -592,7 +468,7 @@ check_keys(json_parser *p, struct frame *f, const char *at)
 		return 1;
 	int64_t same = json_same_keys(p->host, p->entries + f->base, &count, p->format->last_duplicate);
 	if (same == -2)
-		return no_memory(p) != NULL;
+		return json_fault_memory(p) != NULL;
 	if (same >= 0) {
 		f->key = p->entries[f->base + (uint64_t)same].key.as.text;
 		f->key_size = p->entries[f->base + (uint64_t)same].key.size;
@@ -610,7 +486,7 @@ make_map(json_parser *p, const struct frame *f, flow_value *value)
 	uint64_t count = p->entry_count - f->base;
 	flow_map *map = (flow_map *)flow_builder_alloc(p->memory, sizeof(*map) + count * sizeof(flow_map_entry));
 	if (map == NULL)
-		return no_memory(p) != NULL;
+		return json_fault_memory(p) != NULL;
 	flow_map_entry *entries = (flow_map_entry *)(map + 1);
 	if (count != 0)
 		memcpy(entries, p->entries + f->base, count * sizeof(flow_map_entry));
@@ -648,9 +524,9 @@ fill_fields(json_parser *p, struct frame *f, const char *at)
 			if (cell->type == MISSING && (policy == JSON_MISSING_ERROR || !nullable) && wanted) {
 				f->key = field->name;
 				f->key_size = field->size;
-				fault_at(p, at, FLOW_E_DECODE,
-						 policy == JSON_MISSING_ERROR ? "the field is missing"
-													  : "the field is missing, and its type does not allow null");
+				json_fault_at(p, at, FLOW_E_DECODE,
+							  policy == JSON_MISSING_ERROR ? "the field is missing"
+														   : "the field is missing, and its type does not allow null");
 				if (p->depth == 1)
 					p->fault->pointer = flow_slice_make(field->name, field->size);
 				return 0;
@@ -683,7 +559,7 @@ static int
 close_wrap(json_parser *p, const struct frame *f, const char *at, flow_value *value)
 {
 	if (f->items == 0)
-		return fault_at(p, at, FLOW_E_DECODE, "an object without a key where a union has one, its branch") != NULL;
+		return json_fault_at(p, at, FLOW_E_DECODE, "an object without a key where a union has one, its branch") != NULL;
 	*value = f->wrapped;
 	return 1;
 }
@@ -726,7 +602,7 @@ go_on(json_parser *p, const char *at, flow_value *value, const json_node **node)
 			return at;
 		}
 		if (*at != (f->kind == LIST ? ']' : '}') || at >= p->end)
-			return syntax(p, at, f->kind == LIST ? "',' or ']'" : "',' or '}'");
+			return json_fault_syntax(p, at, f->kind == LIST ? "',' or ']'" : "',' or '}'");
 		at++;
 		if (!close_container(p, at, value))
 			return NULL;
@@ -740,7 +616,7 @@ parse_document(json_parser *p, const json_node *node, const char *at, flow_value
 	for (;;) {
 		at = json_skip_blanks(at, p->end);
 		if (at >= p->end)
-			return syntax(p, at, "a value");
+			return json_fault_syntax(p, at, "a value");
 		if (*at == '{' || *at == '[') {
 			int object = *at == '{';
 			at = open_container(p, node, at);
@@ -788,7 +664,7 @@ json_parse(json_parser *p, const json_node *node, const uint8_t *wanted, const c
 		at = json_skip_blanks(at, p->end);
 		if (at == p->end)
 			return FLOW_OK;
-		syntax(p, at, "the end of the document");
+		json_fault_syntax(p, at, "the end of the document");
 	}
 	return fault->status;
 }
