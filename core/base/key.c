@@ -53,19 +53,12 @@ key_columns(const flow_batch *batch, flow_builder *memory, uint64_t **hash, flow
 	flow_slice *slices = flow_builder_alloc(memory, (uint64_t)batch->row_count * sizeof(*slices) + 1);
 	if (hashes == NULL || slices == NULL)
 		return FLOW_E_MEMORY;
+	flow_status status = key_encode_rows(batch, memory, slices);
+	if (status != FLOW_OK)
+		return status;
+	/* Only now: a word that is read right behind the stores of its parts waits for them. */
 	for (FLOW_ROWS(batch, i)) {
 		uint32_t row = flow_row(batch, i);
-		if (batch->key[row].type == FLOW_NULL) {
-			slices[row] = flow_slice_make(NULL, 0);
-			continue;
-		}
-		flow_status status = key_encode_into(&batch->key[row], memory, &slices[row]);
-		if (status != FLOW_OK)
-			return status;
-	}
-	/* Only now: a word that is read right behind the stores of its parts waits for them. */
-	for (FLOW_ROWS(batch, k)) {
-		uint32_t row = flow_row(batch, k);
 		hashes[row] = slices[row].data == NULL ? 0 : key_hash(slices[row]);
 	}
 	*hash = hashes;

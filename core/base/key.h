@@ -26,6 +26,8 @@ flow_status key_decode(flow_slice bytes, flow_builder *memory, flow_value *value
 
 /* The same into a builder's memory, without an intermediate buffer for integers and strings. */
 flow_status key_encode_into(const flow_value *key, flow_builder *memory, flow_slice *bytes);
+/* Those of the selected rows' keys; of null keys data NULL. */
+flow_status key_encode_rows(const flow_batch *batch, flow_builder *memory, flow_slice *bytes);
 
 uint64_t key_hash(flow_slice canonical);
 uint32_t key_group(uint64_t hash, uint32_t groups);

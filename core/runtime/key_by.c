@@ -1,4 +1,6 @@
 /* Key by: evaluates the key's parts, computes its canonical bytes and hash once, and rejects records without a key. */
+#include <string.h>
+
 #include "base/key.h"
 #include "base/memory.h"
 #include "expr/expression.h"
@@ -50,6 +52,16 @@ reserve(key_by_self *self, uint32_t rows)
 	return self->capacity == 0 ? FLOW_E_MEMORY : FLOW_OK;
 }
 
+static void
+copy_field(const flow_batch *batch, uint32_t field, flow_value *results)
+{
+	const flow_value *values = batch->value;
+	for (FLOW_ROWS(batch, i)) {
+		uint32_t row = flow_row(batch, i);
+		results[row] = flow_is_null(values[row]) ? flow_null() : values[row].as.record[field];
+	}
+}
+
 /* The value of one part for each selected row. */
 static flow_status
 evaluate_part(node *n, const flow_batch *batch, const flow_expression *part, flow_value *results)
@@ -57,11 +69,7 @@ evaluate_part(node *n, const flow_batch *batch, const flow_expression *part, flo
 	key_by_self *self = n->self;
 	int32_t field = expression_plain_field(part);
 	if (field >= 0) {
-		for (FLOW_ROWS(batch, i)) {
-			uint32_t row = flow_row(batch, i);
-			results[row] =
-				flow_is_null(batch->value[row]) ? flow_null() : *flow_batch_field(batch, row, (uint32_t)field);
-		}
+		copy_field(batch, (uint32_t)field, results);
 		return FLOW_OK;
 	}
 	return expressions_service.evaluate(part, batch, self->memory, results, self->statuses, self->reasons,
@@ -95,10 +103,26 @@ evaluate_key(node *n, const flow_batch *batch, flow_value *keys)
 	return FLOW_OK;
 }
 
+/* Whether no row is without a key, which is the rule. */
+static int
+all_have_keys(const key_by_self *self, const flow_batch *batch, const flow_value *keys)
+{
+	const flow_status *statuses = self->statuses;
+	int without = 0;
+	for (FLOW_ROWS(batch, i)) {
+		uint32_t row = flow_row(batch, i);
+		without |= (statuses[row] != FLOW_OK) | (keys[row].type == FLOW_NULL);
+	}
+	return !without;
+}
+
 static flow_status
 select_keyed(node *n, const flow_batch *batch, const flow_value *keys, uint32_t *selection, uint32_t *selected)
 {
 	const key_by_self *self = n->self;
+	*selected = batch->selected_count;
+	if (all_have_keys(self, batch, keys))
+		return FLOW_OK;
 	uint32_t count = 0;
 	for (FLOW_ROWS(batch, i)) {
 		uint32_t row = flow_row(batch, i);
@@ -127,8 +151,7 @@ key_by_process(node *n, uint32_t input, const flow_batch *batch)
 	uint32_t *selection = flow_builder_alloc(self->memory, batch->row_count * sizeof(*selection));
 	if (keys == NULL || selection == NULL || reserve(self, batch->row_count) != FLOW_OK)
 		return FLOW_E_MEMORY;
-	for (FLOW_ROWS(batch, i))
-		self->statuses[flow_row(batch, i)] = FLOW_OK;
+	memset(self->statuses, 0, batch->row_count * sizeof(*self->statuses)); /* FLOW_OK */
 	uint32_t selected = 0;
 	flow_status status = evaluate_key(n, batch, keys);
 	if (status == FLOW_OK)

@@ -3,8 +3,7 @@
 #include "base/memory.h"
 #include "state/internal.h"
 
-#define FIRST_CELLS 1024u
-#define EVICTION_STEPS 4096u /* cells that the hand passes in one call */
+#define EVICTION_LINES 1024u /* of the map that the hand passes in one call */
 
 static uint64_t
 content_bytes(const task_state *t, const entry *e)
@@ -48,48 +47,14 @@ entry_list_gone(struct entry_list *list, entry *e)
 	return status;
 }
 
-static void
-put_cell(uint64_t *cells, uint64_t mask, const entry *e)
-{
-	uint64_t i = e->hash & mask;
-	while (cells[i] != 0)
-		i = (i + 1) & mask;
-	cells[i] = (e->hash >> 48) << 48 | (uint64_t)(uintptr_t)e;
-}
-
-static flow_status
-grow_cells(task_state *t, uint64_t entries)
-{
-	uint64_t size = t->cells == NULL ? FIRST_CELLS : t->mask + 1;
-	while (entries > size / 4 * 3)
-		size *= 2;
-	if (t->cells != NULL && size == t->mask + 1)
-		return FLOW_OK;
-	void *block;
-	uint64_t *cells = large_allocate(size * sizeof(*cells), &block);
-	if (cells == NULL)
-		return FLOW_E_MEMORY;
-	for (uint64_t i = 0; t->cells != NULL && i <= t->mask; i++) {
-		if (t->cells[i] == 0)
-			continue;
-		/* Entries are read in the order of the old cells: ask for the one a few cells on. */
-		if (i + 8 <= t->mask && t->cells[i + 8] != 0)
-			__builtin_prefetch(cell_entry(t->cells[i + 8]));
-		put_cell(cells, size - 1, cell_entry(t->cells[i]));
-	}
-	memory_release(t->cells_block);
-	t->cells_block = block;
-	t->cells = cells;
-	t->mask = size - 1;
-	t->hand = 0;
-	return FLOW_OK;
-}
-
 flow_status
 entries_reserve(task_state *t, uint64_t more)
 {
-	if (grow_cells(t, t->count + more) != FLOW_OK)
+	uint64_t lines = map_lines(&t->map);
+	if (map_reserve(&t->map, t->map.count + more) != FLOW_OK)
 		return FLOW_E_MEMORY;
+	if (lines != map_lines(&t->map))
+		t->hand = 0;
 	struct entry_list *dirty = &t->dirty;
 	if (dirty->capacity - dirty->count >= more)
 		return FLOW_OK;
@@ -117,43 +82,17 @@ entry_insert(task_state *t, const struct entry_name *name)
 				  .state = (uint8_t)name->state };
 	memset(e->content, 0, content);
 	memcpy(e->content + content, name->key.data, name->key.size);
-	put_cell(t->cells, t->mask, e);
-	t->count++;
+	map_put(&t->map, e);
 	return e;
-}
-
-/* Takes the cell out and moves those behind it up, so that no look-up stops too early. */
-static void
-remove_cell(task_state *t, uint64_t hole)
-{
-	uint64_t *cells = t->cells;
-	for (uint64_t i = (hole + 1) & t->mask; cells[i] != 0; i = (i + 1) & t->mask) {
-		uint64_t home = cell_entry(cells[i])->hash & t->mask;
-		if (((i - home) & t->mask) >= ((i - hole) & t->mask)) {
-			cells[hole] = cells[i];
-			hole = i;
-		}
-	}
-	cells[hole] = 0;
-}
-
-static void
-release_entry(task_state *t, entry *e)
-{
-	if (t->states[e->state].kind == FLOW_STATE_VALUE && entry_value_of(e)->capacity != 0)
-		slab_release(&t->slab, entry_value_of(e)->data, entry_value_of(e)->capacity);
-	slab_release(&t->slab, e, content_bytes(t, e));
-	t->count--;
 }
 
 void
 entry_forget(task_state *t, entry *e)
 {
-	uint64_t i = e->hash & t->mask;
-	while (cell_entry(t->cells[i]) != e)
-		i = (i + 1) & t->mask;
-	remove_cell(t, i);
-	release_entry(t, e);
+	map_remove(&t->map, e);
+	if (t->states[e->state].kind == FLOW_STATE_VALUE && entry_value_of(e)->capacity != 0)
+		slab_release(&t->slab, entry_value_of(e)->data, entry_value_of(e)->capacity);
+	slab_release(&t->slab, e, content_bytes(t, e));
 }
 
 /* Those of the list whose last freeze is one of the first `settled`; the others stay. */
@@ -182,26 +121,28 @@ may_evict(const task_state *t, const entry *e)
 		   e->frozen <= t->settled;
 }
 
-/* Second chance: the hand passes a bounded number of cells; what was not used since it last came is forgotten. */
+/* One entry under the hand: it is forgotten if it was not used since the hand last came. */
+static void
+pass_entry(task_state *t, entry *e)
+{
+	if (e == NULL || !may_evict(t, e))
+		return;
+	if ((e->flags & ENTRY_USED) != 0) {
+		e->flags &= (uint8_t)~ENTRY_USED;
+		return;
+	}
+	entry_forget(t, e);
+	t->lookup = 1;
+}
+
+/* Second chance: the hand passes a bounded number of lines of the map. */
 static void
 evict(task_state *t)
 {
-	for (uint64_t step = 0; step < EVICTION_STEPS && task_state_bytes(t) > t->memory_limit; step++) {
-		t->hand = (t->hand + 1) & t->mask;
-		uint64_t cell = t->cells[t->hand];
-		if (cell == 0)
-			continue;
-		entry *e = cell_entry(cell);
-		if (!may_evict(t, e))
-			continue;
-		if ((e->flags & ENTRY_USED) != 0) {
-			e->flags &= (uint8_t)~ENTRY_USED;
-			continue;
-		}
-		remove_cell(t, t->hand);
-		release_entry(t, e);
-		t->lookup = 1;
-		t->hand = (t->hand - 1) & t->mask; /* another one may have moved up */
+	for (uint32_t step = 0; step < EVICTION_LINES && task_state_bytes(t) > t->memory_limit; step++) {
+		t->hand = (t->hand + 1) & t->map.mask;
+		for (uint32_t i = 0; i < LINE_ENTRIES; i++)
+			pass_entry(t, t->map.lines[t->hand].entries[i]);
 	}
 }
 

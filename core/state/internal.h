@@ -1,9 +1,8 @@
 /*
  * state/internal.h - what the files of this room share: entries, the map that finds them, and the task's state.
  *
- * An entry is one (state, key, space) with its content. Entries lie in slabs and never move; the map is open addressing
- * over 8-byte cells, each 16 bits of the hash and the entry's address, so that a look-up of a batch costs two
- * prefetched cache lines a row.
+ * An entry is one (state, key, space) with its content. Entries lie in slabs and never move; the map (state/map.h) finds
+ * them by their hash, so that a look-up of a batch costs two prefetched cache lines a row.
  *
  * An entry is present or absent, and clean or dirty (changed since the last freeze). A clean one may be forgotten once
  * the store finds by its key what the delta said that it was last in ("settled", which is when segments are folded): present ones
@@ -16,6 +15,7 @@
 
 #include <stdatomic.h>
 
+#include "state/map.h"
 #include "state/state.h"
 
 /* entry.flags */
@@ -71,8 +71,8 @@ struct slab {
 	uint64_t used; /* bytes of pieces in use */
 };
 
-/* Zeroed memory, on huge pages where it is large: a map of random places wants few of them. *block is what to release.
- * */
+/* Zeroed memory that starts on a cache line, on huge pages where it is large: a map of random places wants few of them. *block is
+ * what to release. */
 void *large_allocate(uint64_t size, void **block);
 void *slab_allocate(struct slab *slab, uint64_t size); /* 16-byte aligned; NULL: out of memory */
 void slab_release(struct slab *slab, void *piece, uint64_t size);
@@ -114,12 +114,9 @@ struct task_state {
 	int lookup; /* a miss must ask the store */
 	flow_builder *scratch;
 	struct slab slab;
-	uint64_t *cells;
-	void *cells_block;
-	uint64_t mask;
-	uint64_t count;
+	struct entry_map map;
 	uint64_t present; /* entries that exist, timers aside */
-	uint64_t hand;    /* of the clock */
+	uint64_t hand;    /* of the clock: a line of the map */
 	struct entry_list dirty;
 	struct entry_list gone;    /* absent ones that nobody needs: forgotten at the next call */
 	struct entry_list removed; /* absent ones that the store may still find: forgotten when that is settled */
@@ -134,13 +131,14 @@ struct task_state {
 /* One row of an access. */
 struct entry_name {
 	uint64_t hash;
-	uint64_t place; /* the first cell that may be its own: those before it are known to be of others */
 	uint64_t key_hash;
 	flow_slice key;
 	int64_t space;
 	uint32_t state;
 };
 
+/* The key's hash mixed anew, so that a walk over the map does not come by the keys in the order of their own hashes: to put them into
+ * another table in that order takes quadratic time. */
 static inline uint64_t
 entry_hash(uint64_t key_hash, int64_t space, uint32_t state)
 {
@@ -150,18 +148,11 @@ entry_hash(uint64_t key_hash, int64_t space, uint32_t state)
 	return h ^ (h >> 29);
 }
 
-/* Fills what follows from the other members. Good until the map grows or an entry is forgotten. */
+/* Fills the hash from the other members. */
 static inline void
-entry_name_place(const task_state *t, struct entry_name *name)
+entry_name_hash(struct entry_name *name)
 {
 	name->hash = entry_hash(name->key_hash, name->space, name->state);
-	name->place = name->hash & t->mask;
-}
-
-static inline entry *
-cell_entry(uint64_t cell)
-{
-	return (entry *)(uintptr_t)(cell & 0xffffffffffffu);
 }
 
 static inline const char *
@@ -187,33 +178,40 @@ key_equal(const char *a, const char *b, uint32_t size)
 {
 	if (size < 8)
 		return memcmp(a, b, size) == 0;
-	uint64_t x, y;
+	uint64_t x, y, different = 0;
 	for (uint32_t i = 0; i + 8 < size; i += 8) {
 		memcpy(&x, a + i, 8);
 		memcpy(&y, b + i, 8);
-		if (x != y)
-			return 0;
+		different |= x ^ y;
 	}
 	memcpy(&x, a + size - 8, 8);
 	memcpy(&y, b + size - 8, 8);
-	return x == y;
+	return (different | (x ^ y)) == 0;
+}
+
+/* `content_size` is that of the name's state. */
+static inline int
+entry_is(const entry *e, const struct entry_name *name, uint32_t content_size)
+{
+	return e->hash == name->hash && e->space == name->space && e->state == name->state &&
+		   e->key_size == name->key.size && key_equal(e->content + content_size, name->key.data, e->key_size);
 }
 
 /* NULL: there is none. */
 static inline entry *
 entry_find(const task_state *t, const struct entry_name *name)
 {
-	uint64_t tag = name->hash >> 48;
-	for (uint64_t i = name->place;; i = (i + 1) & t->mask) {
-		uint64_t cell = t->cells[i];
-		if (cell == 0)
+	uint16_t tag = map_tag(name->hash);
+	uint32_t content_size = t->states[name->state].content_size;
+	for (uint64_t at = name->hash & t->map.mask;; at = (at + 1) & t->map.mask) {
+		const struct map_line *line = &t->map.lines[at];
+		for (uint32_t matches = map_matches(line, tag); matches != 0; matches &= matches - 1) {
+			entry *e = line->entries[__builtin_ctz(matches)];
+			if (entry_is(e, name, content_size))
+				return e;
+		}
+		if (line->passed == 0)
 			return NULL;
-		if (cell >> 48 != tag)
-			continue;
-		entry *e = cell_entry(cell);
-		if (e->hash == name->hash && e->space == name->space && e->state == name->state &&
-			e->key_size == name->key.size && key_equal(entry_key(t, e), name->key.data, e->key_size))
-			return e;
 	}
 }
 

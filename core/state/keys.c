@@ -137,6 +137,8 @@ grow_seen(struct walk *w)
 	if (w->seen != NULL && w->seen_count < (w->seen_mask + 1) / 2)
 		return FLOW_OK;
 	uint64_t size = w->seen == NULL ? 1024 : (w->seen_mask + 1) * 2;
+	while (size / 2 < w->t->map.count) /* most of them come, each key once */
+		size *= 2;
 	flow_slice *seen = memory_allocate_zeroed(size * sizeof(*seen));
 	if (seen == NULL)
 		return FLOW_E_MEMORY;
@@ -212,32 +214,39 @@ take_stored(void *self, flow_slice bytes, flow_slice value, flow_error *error)
 						 w->t->states[w->state].name);
 	uint64_t hash = key_hash(key.key);
 	struct entry_name name = { .key_hash = hash, .key = key.key, .space = key.space, .state = w->state };
-	entry_name_place(w->t, &name);
+	entry_name_hash(&name);
 	const entry *e = entry_find(w->t, &name);
 	int removed = e != NULL && (e->flags & ENTRY_PRESENT) == 0;
 	return removed ? FLOW_OK : add_key(w, key.key, hash, error);
+}
+
+static flow_status
+hold_key(struct walk *w, const entry *e, flow_slice *held, uint64_t *count)
+{
+	if (e == NULL || e->state >= w->t->state_count || (e->flags & ENTRY_PRESENT) == 0)
+		return FLOW_OK;
+	char *key = arena_copy(w->memory, entry_key(w->t, e), e->key_size);
+	if (key == NULL)
+		return FLOW_E_MEMORY;
+	held[(*count)++] = flow_slice_make(key, e->key_size);
+	return FLOW_OK;
 }
 
 /* All present entries, copied first: visit may change the map. */
 static flow_status
 take_held(struct walk *w, flow_error *error)
 {
-	task_state *t = w->t;
+	const task_state *t = w->t;
 	uint64_t count = 0;
 	flow_slice *held = memory_allocate(t->present * sizeof(*held) + 1);
 	if (held == NULL)
 		return out_of_memory(error);
 	flow_status status = FLOW_OK;
-	for (uint64_t i = 0; i <= t->mask && status == FLOW_OK; i++) {
-		const entry *e = t->cells[i] == 0 ? NULL : cell_entry(t->cells[i]);
-		if (e == NULL || e->state >= t->state_count || (e->flags & ENTRY_PRESENT) == 0)
-			continue;
-		char *key = arena_copy(w->memory, entry_key(t, e), e->key_size);
-		if (key == NULL)
-			status = out_of_memory(error);
-		else
-			held[count++] = flow_slice_make(key, e->key_size);
-	}
+	for (uint64_t at = 0; at < map_lines(&t->map); at++)
+		for (uint32_t i = 0; i < LINE_ENTRIES && status == FLOW_OK; i++)
+			status = hold_key(w, t->map.lines[at].entries[i], held, &count);
+	if (status != FLOW_OK)
+		out_of_memory(error);
 	for (uint64_t i = 0; i < count && status == FLOW_OK; i++)
 		status = add_key(w, held[i], key_hash(held[i]), error);
 	memory_release(held);

@@ -12,7 +12,6 @@
 #define FIRST_CHUNK 4096u
 #define LARGEST_CHUNK ((uint32_t)4 << 20)
 #define HUGE_PAGE ((uintptr_t)2 << 20)
-#define LINE 64u
 
 struct slab_chunk {
 	struct slab_chunk *next;
@@ -22,14 +21,13 @@ struct slab_chunk {
 void *
 large_allocate(uint64_t size, void **block)
 {
-	if (size < HUGE_PAGE)
-		return *block = memory_allocate_zeroed(size);
-	*block = memory_allocate_zeroed(size + HUGE_PAGE);
+	uint64_t alignment = size < HUGE_PAGE ? LINE_SIZE : HUGE_PAGE;
+	*block = memory_allocate_zeroed(size + alignment);
 	if (*block == NULL)
 		return NULL;
-	uintptr_t start = ((uintptr_t)*block + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-	madvise((void *)start, size / HUGE_PAGE * HUGE_PAGE,
-			MADV_HUGEPAGE); /* without it all works, at a page fault a row */
+	uintptr_t start = ((uintptr_t)*block + alignment - 1) / alignment * alignment;
+	if (alignment == HUGE_PAGE) /* without it all works, at a page fault a row */
+		madvise((void *)start, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
 	return (void *)start;
 }
 
@@ -57,14 +55,14 @@ add_chunk(struct slab *slab, uint32_t class)
 {
 	uint32_t size = slab->chunk_size[class] == 0 ? FIRST_CHUNK : slab->chunk_size[class];
 	struct slab_chunk *chunk = memory_allocate(sizeof(*chunk));
-	char *pieces = chunk == NULL ? NULL : large_allocate((uint64_t)size + LINE, &chunk->block);
+	char *pieces = chunk == NULL ? NULL : large_allocate(size, &chunk->block);
 	if (pieces == NULL) {
 		memory_release(chunk);
 		return 0;
 	}
 	chunk->next = slab->chunks;
 	slab->chunks = chunk;
-	slab->next[class] = pieces + (LINE - (uintptr_t)pieces % LINE) % LINE;
+	slab->next[class] = pieces;
 	slab->end[class] = slab->next[class] + size;
 	slab->chunk_size[class] = size < LARGEST_CHUNK ? size * 2 : size;
 	return 1;

@@ -20,8 +20,8 @@ struct access {
 static flow_status
 out_of_memory(const task_state *t, flow_error *error)
 {
-	error_set(error, FLOW_E_MEMORY, "state: out of memory at %llu entries, %llu bytes", (unsigned long long)t->count,
-			  (unsigned long long)task_state_bytes(t));
+	error_set(error, FLOW_E_MEMORY, "state: out of memory at %llu entries, %llu bytes",
+			  (unsigned long long)t->map.count, (unsigned long long)task_state_bytes(t));
 	return FLOW_E_MEMORY;
 }
 
@@ -121,17 +121,23 @@ task_state_create(const task_state_request *request, task_state **state, flow_er
 	return FLOW_OK;
 }
 
+static void
+release_large_pieces_of(task_state *t, entry *e)
+{
+	if (e == NULL || entry_bytes(t, e) <= 1024)
+		return;
+	if (t->states[e->state].kind == FLOW_STATE_VALUE && entry_value_of(e)->capacity != 0)
+		slab_release(&t->slab, entry_value_of(e)->data, entry_value_of(e)->capacity);
+	slab_release(&t->slab, e, sizeof(entry) + t->states[e->state].content_size + e->key_size);
+}
+
 /* Large pieces are not in chunks: they must be given back one by one. */
 static void
 release_large_pieces(task_state *t)
 {
-	for (uint64_t i = 0; t->cells != NULL && i <= t->mask; i++)
-		if (t->cells[i] != 0 && entry_bytes(t, cell_entry(t->cells[i])) > 1024) {
-			entry *e = cell_entry(t->cells[i]);
-			if (t->states[e->state].kind == FLOW_STATE_VALUE && entry_value_of(e)->capacity != 0)
-				slab_release(&t->slab, entry_value_of(e)->data, entry_value_of(e)->capacity);
-			slab_release(&t->slab, e, sizeof(entry) + t->states[e->state].content_size + e->key_size);
-		}
+	for (uint64_t at = 0; at < map_lines(&t->map); at++)
+		for (uint32_t i = 0; i < LINE_ENTRIES; i++)
+			release_large_pieces_of(t, t->map.lines[at].entries[i]);
 }
 
 void
@@ -142,7 +148,7 @@ task_state_destroy(task_state *t)
 	timers_destroy(t);
 	release_large_pieces(t);
 	slab_destroy(&t->slab);
-	memory_release(t->cells_block);
+	map_destroy(&t->map);
 	memory_release(t->dirty.items);
 	memory_release(t->gone.items);
 	memory_release(t->removed.items);
@@ -163,8 +169,7 @@ uint64_t
 task_state_bytes(const task_state *t)
 {
 	uint64_t lists = t->dirty.capacity + t->gone.capacity + t->removed.capacity + t->loading.capacity;
-	uint64_t cells = t->cells == NULL ? 0 : t->mask + 1;
-	return t->slab.used + (lists + cells) * 8 + timers_bytes(t);
+	return t->slab.used + lists * sizeof(entry *) + map_bytes(&t->map) + timers_bytes(t);
 }
 
 uint64_t
@@ -199,74 +204,93 @@ name_of(const struct access *a, uint32_t i)
 							   .key = a->batch->key_bytes[row],
 							   .space = a->spaces == NULL ? 0 : a->spaces[i],
 							   .state = a->index };
-	entry_name_place(a->t, &name);
+	entry_name_hash(&name);
 	return name;
 }
 
 /*
- * The rows of a call in groups, three of them under way at a time: one whose cells are asked for, one whose entries
- * are, and one that can be worked on with both in the cache. A row costs two cache misses, and this is what they
+ * The rows of a call in groups, three of them under way at a time: one whose lines of the map are asked for, one whose
+ * entries are, and one that can be worked on with both in the cache. A row costs two cache misses, and this is what they
  * overlap with.
  */
+#define RING (4 * GROUP)
 struct rows {
 	const struct access *access;
-	uint32_t named;   /* rows whose cells are asked for */
+	uint32_t named;   /* rows whose lines are asked for */
 	uint32_t fetched; /* rows whose entries are */
 	uint32_t given;
-	struct entry_name names[4 * GROUP]; /* a ring */
+	uint64_t hashes[RING]; /* of row i at i % RING */
+	entry *likely[RING];
+	uint32_t content_size; /* of the state's entries */
 };
 
 static void
 name_group(struct rows *r)
 {
 	const struct access *a = r->access;
-	const task_state *t = a->t;
+	const struct entry_map map = a->t->map;
+	const uint64_t *key_hash = a->batch->key_hash;
 	uint32_t end = a->count - r->named < GROUP ? a->count : r->named + GROUP;
-	for (; r->named < end; r->named++) {
-		struct entry_name *name = &r->names[r->named % (4 * GROUP)];
-		*name = name_of(a, r->named);
-		__builtin_prefetch(&t->cells[name->place]);
+	for (uint32_t i = r->named; i < end; i++) {
+		uint64_t hash = entry_hash(key_hash[a->rows[i]], a->spaces == NULL ? 0 : a->spaces[i], a->index);
+		r->hashes[i % RING] = hash;
+		__builtin_prefetch(map_home(&map, hash));
 	}
+	r->named = end;
 }
 
-/* Finds the cell by its tag (the cells are in the cache by now) and asks for its entry. That it is the second one of a row's cells is
- * no branch: nobody could predict it. */
+/* The lines are in the cache by now: they tell which entry it will be, but for a few, and its memory is asked for. */
 static void
 fetch_group(struct rows *r)
 {
-	const task_state *t = r->access->t;
+	const struct entry_map map = r->access->t->map;
 	uint32_t end = r->named - r->fetched < GROUP ? r->named : r->fetched + GROUP;
-	for (; r->fetched < end; r->fetched++) {
-		struct entry_name *name = &r->names[r->fetched % (4 * GROUP)];
-		uint64_t home = name->place, next = (home + 1) & t->mask;
-		uint64_t first = t->cells[home], second = t->cells[next];
-		int is_first = (first == 0) | ((first ^ name->hash) >> 48 == 0);
-		name->place = is_first ? home : next;
-		__builtin_prefetch(cell_entry(is_first ? first : second), 1); /* 0 does no harm */
+	for (uint32_t i = r->fetched; i < end; i++) {
+		uint64_t hash = r->hashes[i % RING];
+		r->likely[i % RING] = map_likely(map_home(&map, hash), map_tag(hash));
+		__builtin_prefetch(r->likely[i % RING], 1); /* NULL does no harm */
 	}
+	r->fetched = end;
 }
 
-static inline void
+static void
 start_rows(struct rows *r, const struct access *a)
 {
 	r->access = a;
+	r->content_size = a->t->states[a->index].content_size;
 	r->named = r->fetched = r->given = 0;
 	name_group(r);
 	name_group(r);
 	fetch_group(r);
 }
 
-/* The next row's name, its memory on the way; r->given counts them. NULL: no more. */
-static inline const struct entry_name *
-next_row(struct rows *r)
+static __attribute__((noinline)) entry *
+find_unlikely(const task_state *t, const struct entry_name *name)
 {
-	if (r->given == r->access->count)
-		return NULL;
-	if (r->given % GROUP == 0) {
+	return name->key.data == NULL ? NULL : entry_find(t, name); /* without a key the caller fails */
+}
+
+/* The next row's name, and its entry: NULL, there is none. 0: no more rows. */
+static inline __attribute__((always_inline)) int
+next_row(struct rows *r, struct entry_name *name, entry **found)
+{
+	const struct access *a = r->access;
+	uint32_t i = r->given;
+	if (i == a->count)
+		return 0;
+	if (i % GROUP == 0) {
 		name_group(r);
 		fetch_group(r);
 	}
-	return &r->names[r->given++ % (4 * GROUP)];
+	r->given++;
+	name->hash = r->hashes[i % RING];
+	name->key_hash = a->batch->key_hash[a->rows[i]];
+	name->key = a->batch->key_bytes[a->rows[i]];
+	name->space = a->spaces == NULL ? 0 : a->spaces[i];
+	name->state = a->index;
+	entry *e = r->likely[i % RING];
+	*found = e != NULL && entry_is(e, name, r->content_size) ? e : find_unlikely(a->t, name);
+	return 1;
 }
 
 static flow_status
@@ -438,31 +462,48 @@ finish_slots(const struct access *a, int create, void **slots, uint8_t *created)
 	}
 }
 
+/* A row whose entry is not there, or changes for the first time since the last freeze. */
+static flow_status
+find_cold_slot(const struct access *a, const struct entry_name *name, entry *e, int create, void **slot,
+			   uint8_t *created)
+{
+	task_state *t = a->t;
+	*slot = NULL;
+	if (e == NULL) {
+		if (!create && !t->lookup)
+			return FLOW_OK;
+		flow_status status = insert(a, name, t->lookup ? ENTRY_LOADING : 0, &e);
+		if (status != FLOW_OK)
+			return status;
+	}
+	if ((e->flags & ENTRY_LOADING) == 0)
+		*slot = take_slot(t, e, create, created);
+	return FLOW_OK;
+}
+
+/* Nothing is to be noted of an entry with these flags: it has changed since the last freeze already. */
+#define WARM (ENTRY_PRESENT | ENTRY_DIRTY | ENTRY_USED)
+
 static flow_status
 find_slots(const struct access *a, int create, void **slots, uint8_t *created)
 {
-	task_state *t = a->t;
-	uint8_t fresh = t->lookup ? ENTRY_LOADING : 0;
 	struct rows rows;
+	struct entry_name name;
+	entry *e;
 	uint8_t unused;
-	const struct entry_name *name;
+	if (created != NULL)
+		memset(created, 0, a->count);
 	start_rows(&rows, a);
-	for (uint32_t i = 0; (name = next_row(&rows)) != NULL; i++) {
-		uint8_t *made = created == NULL ? &unused : &created[i];
-		slots[i] = NULL;
-		*made = 0;
-		if (name->key.data == NULL)
-			return fail_key(a, a->rows[i]);
-		entry *e = entry_find(t, name);
-		if (e == NULL) {
-			if (!create && !t->lookup)
-				continue;
-			flow_status status = insert(a, name, fresh, &e);
-			if (status != FLOW_OK)
-				return status;
+	for (uint32_t i = 0; next_row(&rows, &name, &e); i++) {
+		if (e != NULL && (e->flags & (WARM | ENTRY_LOADING)) == WARM) {
+			slots[i] = e->content;
+			continue;
 		}
-		if ((e->flags & ENTRY_LOADING) == 0)
-			slots[i] = take_slot(t, e, create, made);
+		if (name.key.data == NULL)
+			return fail_key(a, a->rows[i]);
+		flow_status status = find_cold_slot(a, &name, e, create, &slots[i], created == NULL ? &unused : &created[i]);
+		if (status != FLOW_OK)
+			return status;
 	}
 	return FLOW_OK;
 }
@@ -495,13 +536,13 @@ find_values(const struct access *a)
 {
 	task_state *t = a->t;
 	struct rows rows;
-	const struct entry_name *name;
+	struct entry_name name;
+	entry *e;
 	start_rows(&rows, a);
-	for (uint32_t i = 0; (name = next_row(&rows)) != NULL; i++) {
-		if (name->key.data == NULL)
+	for (uint32_t i = 0; next_row(&rows, &name, &e); i++) {
+		if (name.key.data == NULL)
 			return fail_key(a, a->rows[i]);
-		entry *e = entry_find(t, name);
-		flow_status status = e == NULL && t->lookup ? insert(a, name, ENTRY_LOADING, &e) : FLOW_OK;
+		flow_status status = e == NULL && t->lookup ? insert(a, &name, ENTRY_LOADING, &e) : FLOW_OK;
 		if (status != FLOW_OK)
 			return status;
 	}
@@ -534,10 +575,9 @@ task_state_get(task_state *t, uint32_t index, const flow_batch *batch, const uin
 }
 
 static flow_status
-put_value(const struct access *a, const struct entry_name *name, flow_slice value)
+put_value(const struct access *a, const struct entry_name *name, entry *e, flow_slice value)
 {
 	task_state *t = a->t;
-	entry *e = entry_find(t, name);
 	if (e == NULL) { /* what the store has does not matter, but it may have something */
 		flow_status status = insert(a, name, t->lookup ? ENTRY_STORED : 0, &e);
 		if (status != FLOW_OK)
@@ -567,18 +607,18 @@ task_state_put(task_state *t, uint32_t index, const flow_batch *batch, const uin
 	if (status != FLOW_OK)
 		return status;
 	struct rows walk;
-	const struct entry_name *name;
+	struct entry_name name;
+	entry *e;
 	start_rows(&walk, &a);
-	for (uint32_t i = 0; status == FLOW_OK && (name = next_row(&walk)) != NULL; i++)
-		status = name->key.data == NULL ? fail_key(&a, rows[i]) : put_value(&a, name, values[i]);
+	for (uint32_t i = 0; status == FLOW_OK && next_row(&walk, &name, &e); i++)
+		status = name.key.data == NULL ? fail_key(&a, rows[i]) : put_value(&a, &name, e, values[i]);
 	return status;
 }
 
 static flow_status
-remove_entry(const struct access *a, const struct entry_name *name)
+remove_entry(const struct access *a, const struct entry_name *name, entry *e)
 {
 	task_state *t = a->t;
-	entry *e = entry_find(t, name);
 	if (e == NULL) {
 		if (!t->lookup)
 			return FLOW_OK;
@@ -605,9 +645,10 @@ task_state_remove(task_state *t, uint32_t index, const flow_batch *batch, const 
 	if (status != FLOW_OK)
 		return status;
 	struct rows walk;
-	const struct entry_name *name;
+	struct entry_name name;
+	entry *e;
 	start_rows(&walk, &a);
-	for (uint32_t i = 0; status == FLOW_OK && (name = next_row(&walk)) != NULL; i++)
-		status = name->key.data == NULL ? fail_key(&a, rows[i]) : remove_entry(&a, name);
+	for (uint32_t i = 0; status == FLOW_OK && next_row(&walk, &name, &e); i++)
+		status = name.key.data == NULL ? fail_key(&a, rows[i]) : remove_entry(&a, &name, e);
 	return status;
 }

@@ -240,7 +240,7 @@ static struct entry_name
 name_timer(const task_state *t, uint32_t kind, uint64_t key_hash, flow_slice key, int64_t time)
 {
 	struct entry_name name = { .key_hash = key_hash, .key = key, .space = time, .state = t->state_count + kind - 1 };
-	entry_name_place(t, &name);
+	entry_name_hash(&name);
 	return name;
 }
 

@@ -431,6 +431,38 @@ key_columns_are_those_of_the_selected_rows(void **state)
 	builder_destroy(builder);
 }
 
+/* The way of short texts beside that of all values. */
+static void
+given_texts_of_any_length_with_bytes_to_escape_then_columns_have_the_bytes_of_the_keys(void **state)
+{
+	(void)state;
+	for (uint32_t size = 0; size <= 70; size++) {
+		for (uint32_t place = 0; place <= size; place++) { /* = size: nothing to escape */
+			flow_builder *builder = builder_create(pool, 0, 0);
+			builder->ops->add_columns(builder, FLOW_COLUMN_KEY);
+			char texts[2][80];
+			for (int i = 0; i < 2; i++) {
+				memset(texts[i], 'a' + i, sizeof(texts[i]));
+				texts[i][place] = (char)i;
+				builder->key[flow_builder_add(builder, flow_null())] = flow_string(texts[i], size);
+			}
+			batch_head head = { 0 };
+			flow_batch *batch = builder_finish(builder, &head);
+			uint64_t *hash;
+			flow_slice *bytes;
+			assert_int_equal(key_columns(batch, builder, &hash, &bytes), FLOW_OK);
+			for (int i = 0; i < 2; i++) {
+				flow_slice expected = key_of(flow_string(texts[i], size));
+				assert_int_equal(compare(bytes[i], expected), 0);
+				assert_int_equal(bytes[i].size, 2 + size + (place < size ? 1 : 0));
+				assert_int_equal(hash[i], key_hash(expected));
+			}
+			batch_release(batch);
+			builder_destroy(builder);
+		}
+	}
+}
+
 int
 main(void)
 {
@@ -446,6 +478,7 @@ main(void)
 		cmocka_unit_test(groups_of_hashes_are_those_of_the_vectors),
 		cmocka_unit_test(ranges_of_tasks_are_those_of_the_vectors),
 		cmocka_unit_test(key_columns_are_those_of_the_selected_rows),
+		cmocka_unit_test(given_texts_of_any_length_with_bytes_to_escape_then_columns_have_the_bytes_of_the_keys),
 	};
 	return cmocka_run_group_tests(tests, open_memory, close_memory);
 }
