@@ -30,7 +30,7 @@ typedef struct fold {
 	uint64_t count;
 	uint64_t capacity;
 	uint64_t bytes;   /* of their keys and values */
-	uint32_t *places; /* open addressing by key: index + 1 into `writes` */
+	uint64_t *places; /* open addressing by the key's hash: its upper half, then index + 1 into `writes`; 0: free */
 	uint64_t mask;
 } fold;
 
