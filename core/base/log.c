@@ -213,6 +213,7 @@ static void
 start_window(struct repeats *slot, uint32_t level, const char *format, int64_t now)
 {
 	*slot = (struct repeats){ .format = format, .level = level, .since = now };
+	/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): a line that is logged has a format */
 	size_t size = strnlen(format, sizeof(slot->text) - 1);
 	memcpy(slot->text, format, size);
 	slot->text[size] = '\0';

@@ -139,8 +139,10 @@ units_print_size(int64_t bytes, char *buffer)
 const char *
 units_print_duration(int64_t microseconds, char *buffer)
 {
-	if (microseconds == 0)
-		return strcpy(buffer, "0s");
+	if (microseconds == 0) {
+		snprintf(buffer, 64, "0s");
+		return buffer;
+	}
 	int negative = microseconds < 0;
 	uint64_t rest = negative ? 0 - (uint64_t)microseconds : (uint64_t)microseconds;
 	int size = snprintf(buffer, 64, "%s", negative ? "-" : "");
