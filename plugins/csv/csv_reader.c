@@ -9,48 +9,13 @@
 
 #include "csv_cells.h"
 #include "csv_decoder.h"
+#include "csv_record.h"
 #include "flow_sdk/plugin.h"
 #include "flow_sdk/text.h"
 
 #define WINDOW_MAX (1u << 30) /* positions are uint32 */
 #define NONE UINT32_MAX
 #define LOCAL_TEXT 128
-
-struct scan {
-	const char *data;
-	uint32_t size;
-	uint32_t indexed;     /* bytes */
-	const uint32_t *next; /* positions not used yet: next .. last */
-	const uint32_t *last;
-	uint64_t high; /* bytes beyond ASCII in what was indexed since the record began */
-	uint64_t chunk_high;
-};
-
-/* The record under way. */
-struct record {
-	uint32_t start;
-	uint32_t end; /* bytes that may be looked at */
-	int over;     /* .. because the record would be too long */
-	int final;    /* nothing follows behind `end` */
-	uint32_t at;  /* behind the last field: at its delimiter or line feed, or `end` */
-	uint32_t fields;
-	uint64_t feeds;      /* line feeds inside of quotes */
-	uint64_t open_feeds; /* .. before the quote that is not closed */
-	flow_value *cells;
-	flow_builder *builder;
-	/* the first fault */
-	flow_status fault;
-	int broken; /* .. is of the record's form, not of a value */
-	uint32_t fault_column;
-	const char *fault_text; /* NULL: the value does not fit its type */
-	flow_slice value;
-};
-
-/* Results of cutting. */
-#define WHOLE 0
-#define INCOMPLETE 1 /* more bytes are needed */
-#define UNCLOSED 2   /* a quote is open at the end, or where the record became too long */
-#define TOO_LONG 3
 
 /* --- the index ------------------------------------------------------------------------------------------------------- */
 
@@ -441,82 +406,6 @@ cut_unusual_record(struct flow_decoder *d, struct scan *s, struct record *r)
 	return cut_record(d, s, r, 0);
 }
 
-static flow_status
-reject(struct flow_decoder *d, struct scan *s, const struct record *r, const flow_window *window, flow_status status,
-	   const char *reason, flow_slice field, uint64_t line)
-{
-	uint32_t size = r->at - r->start;
-	if (size != 0 && r->at < r->end && s->data[r->at - 1] == '\r')
-		size--;
-	flow_rejection rejection = { .struct_size = FLOW_SIZEOF(flow_rejection), .status = status };
-	rejection.reason = flow_slice_of(reason);
-	rejection.field = field;
-	rejection.raw = flow_slice_make(s->data + r->start, size);
-	rejection.ordinal = window->offset + r->start;
-	rejection.line = line;
-	(void)d;
-	return r->builder->ops->reject(r->builder, &rejection);
-}
-
-static int
-wrong_count(const struct flow_decoder *d, const struct record *r)
-{
-	return r->fields < d->state.column_count   ? !d->format->fill_short
-		   : r->fields > d->state.column_count ? !d->format->cut_long
-											   : 0;
-}
-
-static flow_status
-reject_fields(struct flow_decoder *d, struct scan *s, const struct record *r, const flow_window *window)
-{
-	char reason[512];
-	flow_slice field = { NULL, 0 };
-	uint32_t columns = d->state.column_count;
-	if (wrong_count(d, r) && (!r->broken || r->fault_column >= columns)) {
-		snprintf(reason, sizeof(reason), "expected %u fields, found %u", columns, r->fields);
-		return reject(d, s, r, window, FLOW_E_DECODE, reason, field, d->state.line);
-	}
-	uint32_t index = r->fault_column < columns ? d->columns[r->fault_column].field : CSV_NO_FIELD;
-	if (index != CSV_NO_FIELD)
-		field = d->schema->fields[index]->name;
-	if (r->fault_text != NULL) {
-		snprintf(reason, sizeof(reason), "%s", r->fault_text);
-	} else {
-		char type[128];
-		int inferred = d->serde->inferred != NULL && d->serde->inferred[index];
-		flow_type_text(d->serde->host, d->schema->fields[index]->schema, type, sizeof(type));
-		int size = snprintf(reason, sizeof(reason), "\"%.*s%s\" %s %s", (int)(r->value.size > 64 ? 64 : r->value.size),
-							r->value.data, r->value.size > 64 ? "..." : "",
-							r->fault == FLOW_E_RANGE ? "does not fit" : "is not of type", type);
-		if (inferred)
-			snprintf(reason + size, sizeof(reason) - (size_t)size,
-					 ", which was inferred from the first rows; declare the column: fields: { %.*s = \"string%s\"; }",
-					 (int)(field.size > 64 ? 64 : field.size), field.data,
-					 flow_schema_nullable(d->schema->fields[index]->schema) ? "?" : "");
-	}
-	return reject(d, s, r, window, r->fault, reason, field, d->state.line);
-}
-
-/* A record that was cut off: the end of the stream inside of quotes, or over the limit. */
-static flow_status
-reject_broken(struct flow_decoder *d, struct scan *s, struct record *r, const flow_window *window, int result)
-{
-	char reason[256];
-	r->at = r->end;
-	if (result == UNCLOSED) {
-		snprintf(reason, sizeof(reason), "a quote opens here and is not closed %s; what follows is not read",
-				 r->final ? "up to the end" : "within max_record");
-		d->state.ended = 1;
-		return reject(d, s, r, window, FLOW_E_DECODE, reason, flow_slice_make(NULL, 0), d->state.line + r->open_feeds);
-	}
-	snprintf(reason, sizeof(reason), "the record is longer than max_record (%llu bytes)",
-			 (unsigned long long)d->format->max_record);
-	d->state.discarding = 1;
-	flow_status status = reject(d, s, r, window, FLOW_E_LIMIT, reason, flow_slice_make(NULL, 0), d->state.line);
-	d->state.line += r->feeds;
-	return status;
-}
-
 /* Lines that are no records: comments, and empty ones where there is more than one column. Returns the offset behind the
  * line, NONE: it is not complete, 0: it is a record. */
 static uint32_t
@@ -648,7 +537,7 @@ decode_rows(struct flow_decoder *d, flow_window *window, struct scan *s, flow_bu
 		if (result == INCOMPLETE)
 			break;
 		if (result != WHOLE) {
-			status = reject_broken(d, s, &r, window, result);
+			status = csv_reject_broken(d, s, &r, window, result);
 			at = r.end;
 			if (d->state.ended)
 				at = s->size;
@@ -661,8 +550,8 @@ decode_rows(struct flow_decoder *d, flow_window *window, struct scan *s, flow_bu
 		if (__builtin_expect(r.fields < d->state.column_count, 0) && d->format->fill_short)
 			fill_short(d, &r);
 		if (__builtin_expect(r.fault != FLOW_OK || r.fields != d->state.column_count, 0) &&
-			(r.fault != FLOW_OK || wrong_count(d, &r))) {
-			status = reject_fields(d, s, &r, window);
+			(r.fault != FLOW_OK || csv_wrong_count(d, &r))) {
+			status = csv_reject_fields(d, s, &r, window);
 		} else {
 			uint32_t row = flow_builder_add(builder, flow_record(r.cells, d->field_count));
 			builder->ordinal[row] = window->offset + at;
