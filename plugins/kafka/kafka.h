@@ -6,6 +6,7 @@
  * kafka_properties.c      the groups `consumer` and `producer`: properties passed through to librdkafka, checked by it
  * kafka_security.c        TLS and SASL
  * kafka_client.c          handles of librdkafka: made, logged, their errors told
+ * kafka_leave.c           their end
  * kafka_system.c          the system: open, describe, close
  * kafka_admin.c           questions to brokers, with deadlines: partitions, offsets; topics made, records deleted
  * kafka_offsets.c         what a group has committed, asked by a client of its own
@@ -47,6 +48,7 @@
 
 #define KAFKA_ERROR_SIZE 512 /* librdkafka's error texts */
 
+struct kafka_leaving;
 struct kafka_producer;
 struct kafka_topics;
 struct kafka_watch;
@@ -61,9 +63,8 @@ struct kafka_owner {
 	char text[KAFKA_ERROR_SIZE];
 	void *context;      /* of callbacks */
 	atomic_int closing; /* callbacks leave context and system alone */
-	int eager;          /* how to answer the group then */
-	/* It joins a group cooperatively, and has been answered once: in between librdkafka ends the process when it is destroyed. */
-	int joins;
+	/* Of a group: how to answer it then, whether the member has a name of its own (group.instance.id), and has been given something. */
+	int member, eager, lasting;
 	atomic_int joined;
 };
 
@@ -91,6 +92,7 @@ struct flow_system {
 	struct kafka_watch *watch;      /* the thread; NULL: not running */
 	flow_source *sources;           /* list of the sources that are open */
 	flow_source *parked;            /* [main] list of those that closed and are members of a group still */
+	struct kafka_leaving *leaving;  /* [main] list of clients of those that closed, which end */
 	/* Outputs (kafka_output.h). */
 	uint64_t send_threshold_bytes;                 /* bytes that wait to be sent, of one producer */
 	int64_t transaction_timeout;                   /* microseconds */
@@ -140,6 +142,9 @@ flow_status kafka_client_open(struct kafka_owner *owner, rd_kafka_type_t type, r
 /* Closes a client, and takes it with its owner, which lies in memory from the host. 0: it does not end, and is left behind with a
  * warning: librdkafka waits for ever for partitions of a topic that was deleted. */
 int kafka_client_leave(struct kafka_owner *owner, rd_kafka_t *client);
+/* [main] The same, but for the wait: several end at the same time. Takes `component` too, where log lines of the owner have it. */
+void kafka_client_leave_soon(struct kafka_owner *owner, rd_kafka_t *client, char *component);
+void kafka_client_await_left(flow_system *system);
 /* A copy of the system's template for that type; NULL: out of memory. */
 rd_kafka_conf_t *kafka_client_conf(const flow_system *system, rd_kafka_type_t type);
 /* The status that fits one of librdkafka's errors. */

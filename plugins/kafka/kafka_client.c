@@ -1,11 +1,6 @@
 /* Handles of librdkafka: made, logged, their errors told. */
-#include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "kafka.h"
 
@@ -209,90 +204,4 @@ kafka_client_open(struct kafka_owner *owner, rd_kafka_type_t type, rd_kafka_conf
 	}
 	rd_kafka_conf_destroy(conf); /* only taken on success */
 	return flow_fail(owner->system->host, error, FLOW_E_CONFIG, "librdkafka: %s", text);
-}
-
-/* --- the end of a client ------------------------------------------------------------------------------------------- */
-
-#define PATIENCE 10000 /* milliseconds, all together */
-#define JOIN_STEP 100
-
-struct leaving {
-	struct kafka_owner *owner;
-	rd_kafka_t *client;
-	int done; /* eventfd */
-};
-
-/* The assignor's state of librdkafka 2.0.2 must not be destroyed before there is one. 0: it does not come. */
-static int
-wait_until_joined(const struct leaving *leaving)
-{
-	for (int waited = 0; leaving->owner->joins && !atomic_load(&leaving->owner->joined); waited += JOIN_STEP) {
-		if (waited >= PATIENCE / 2)
-			return 0;
-		rd_kafka_message_t *message = rd_kafka_consumer_poll(leaving->client, JOIN_STEP);
-		if (message != NULL)
-			rd_kafka_message_destroy(message);
-	}
-	return 1;
-}
-
-static void *
-leave_main(void *argument)
-{
-	struct leaving *leaving = argument;
-	uint64_t one = 1;
-	if (!wait_until_joined(leaving))
-		return NULL;
-	if (rd_kafka_type(leaving->client) == RD_KAFKA_CONSUMER)
-		rd_kafka_consumer_close(leaving->client);
-	rd_kafka_destroy_flags(leaving->client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
-	return write(leaving->done, &one, sizeof(one)) < 0 ? argument : NULL;
-}
-
-/* 0: it did not end in time. */
-static int
-leave_in_time(struct leaving *leaving)
-{
-	pthread_t thread;
-	sigset_t all, before;
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &before);
-	int started = pthread_create(&thread, NULL, leave_main, leaving) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!started)
-		return 0;
-	struct pollfd ready = { .fd = leaving->done, .events = POLLIN };
-	int64_t until = leaving->owner->system->host->monotonic() + PATIENCE * 1000LL, left = PATIENCE;
-	int ended;
-	while ((ended = poll(&ready, 1, left < 0 ? 0 : (int)left)) < 0 && errno == EINTR) /* a signal ends no wait */
-		left = (until - leaving->owner->system->host->monotonic()) / 1000;
-	ended = ended > 0;
-	if (ended)
-		pthread_join(thread, NULL);
-	else
-		pthread_detach(thread);
-	return ended;
-}
-
-int
-kafka_client_leave(struct kafka_owner *owner, rd_kafka_t *client)
-{
-	const flow_host *host = owner->system->host;
-	struct leaving *leaving = flow_new(host, sizeof(*leaving));
-	atomic_store(&owner->closing, 1);
-	if (leaving != NULL) {
-		leaving->owner = owner;
-		leaving->client = client;
-		leaving->done = eventfd(0, EFD_CLOEXEC);
-	}
-	if (leaving != NULL && leaving->done >= 0 && leave_in_time(leaving)) {
-		close(leaving->done);
-		host->release(leaving);
-		kafka_owner_close(owner);
-		host->release(owner);
-		return 1;
-	}
-	flow_say(host, FLOW_LOG_WARN, owner->component, "the client does not end within %d ms; it is left behind",
-			 PATIENCE);
-	return 0;
 }

@@ -86,12 +86,13 @@ kafka_group_answer_taken(struct kafka_group *group, const rd_kafka_topic_partiti
 				 "partitions cannot be given up: %s", rd_kafka_err2str(code));
 }
 
-/* The client is being closed: nothing is read any more, but each question needs its answer. */
+/* The client is being closed: nothing is read any more, but each question needs the answer that belongs to it, or librdkafka goes on
+ * waiting. */
 static void
 answer_at_end(rd_kafka_t *client, int eager, int given, const rd_kafka_topic_partition_list_t *list)
 {
 	if (eager)
-		rd_kafka_assign(client, NULL);
+		rd_kafka_assign(client, given ? list : NULL);
 	else if (given)
 		rd_kafka_error_destroy(rd_kafka_incremental_assign(client, list));
 	else
@@ -351,8 +352,9 @@ kafka_group_configure(flow_source *source, rd_kafka_conf_t *conf, flow_error *er
 	flow_status status = kafka_property_set(host, conf, "partition.assignment.strategy",
 											source->settings.eager ? "range,roundrobin" : "cooperative-sticky", error);
 	/* A member of its own for each task. */
-	if (status == FLOW_OK && rd_kafka_conf_get(conf, "group.instance.id", value, &size) == RD_KAFKA_CONF_OK &&
-		value[0] != '\0' && source->task != 0) {
+	source->owner->lasting =
+		rd_kafka_conf_get(conf, "group.instance.id", value, &size) == RD_KAFKA_CONF_OK && value[0] != '\0';
+	if (status == FLOW_OK && source->owner->lasting && source->task != 0) {
 		char name[340];
 		snprintf(name, sizeof(name), "%s-%u", value, source->task);
 		status = kafka_property_set(host, conf, "group.instance.id", name, error);
@@ -384,7 +386,7 @@ kafka_group_open(flow_source *source, flow_error *error)
 	rd_kafka_topic_partition_list_add(
 		topics, source->settings.topic != NULL ? source->settings.topic : source->settings.pattern,
 		RD_KAFKA_PARTITION_UA);
-	source->owner->joins = !source->settings.eager;
+	source->owner->member = 1;
 	rd_kafka_resp_err_t code = rd_kafka_subscribe(source->client, topics);
 	rd_kafka_topic_partition_list_destroy(topics);
 	return code == RD_KAFKA_RESP_ERR_NO_ERROR

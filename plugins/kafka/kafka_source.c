@@ -328,14 +328,15 @@ destroy(flow_source *source)
 	if (source->answers != NULL)
 		rd_kafka_queue_destroy(source->answers);
 	if (source->client != NULL) {
-		kafka_client_leave(source->owner, source->client);
-	} else if (source->owner != NULL) {
-		kafka_owner_close(source->owner);
+		kafka_client_leave_soon(source->owner, source->client, source->component);
+	} else {
+		if (source->owner != NULL)
+			kafka_owner_close(source->owner);
 		host->release(source->owner);
+		host->release(source->component);
 	}
 	forget_partitions(source);
 	host->release(source->stream);
-	host->release(source->component);
 	kafka_settings_free(&source->settings);
 	pthread_mutex_destroy(&source->lock);
 	host->release(source);
@@ -435,6 +436,7 @@ kafka_source_open(flow_system *system, const flow_stream_request *request, flow_
 			*result = source;
 		return status;
 	}
+	kafka_client_await_left(system); /* one that left may hold the partitions, and the name, of this one */
 	source = flow_new(system->host, sizeof(*source));
 	if (source == NULL)
 		return kafka_no_memory(system->host, error);

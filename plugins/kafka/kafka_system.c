@@ -132,6 +132,7 @@ kafka_close(flow_system *system)
 {
 	const flow_host *host = system->host;
 	kafka_source_leave_all(system);
+	kafka_client_await_left(system);
 	kafka_watch_stop(system);
 	if (system->client != NULL)
 		rd_kafka_destroy(system->client);

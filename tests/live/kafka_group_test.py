@@ -1,16 +1,18 @@
 """Processes that share a topic by a consumer group."""
 import json
+import shutil
 import signal
+import time
 
 import topics
 from topics import flowd_driver, records
 
 
 class Sharing(topics.Test):
-    def member(self, topic, number, options="", more=""):
+    def member(self, topic, number, options="", more="", session=6000):
         """The number-th process; it writes out<number>.txt."""
         return self.start(self.to_file(
-            topic, f'group = "{topic}"; assignment = "group"; {options}', 'consumer: { session: { timeout: { ms = 6000; }; }; };', False,
+            topic, f'group = "{topic}"; assignment = "group"; {options}', f'consumer: {{ session: {{ timeout: {{ ms = {session}; }}; }}; }};', False,
             f'checkpoint_interval = "200ms"; {more}', name=f"job{number}.conf", out=f"out{number}.txt"), "--state-dir", f"state{number}",
             "--status-file", f"status{number}.json")
 
@@ -77,6 +79,29 @@ class Sharing(topics.Test):
             self.kafka.produce(topic, records(f"late-{p}", partition=p))
         self.wait_for(lambda: sorted(self.flowing_lines("out1.txt")) == ["late-0", "late-1"], "what the killed one had")
         self.end(first)
+
+    def leave_while_joining(self, options):
+        """Longer than the test would last whatever stays in the group."""
+        topic = self.topic(partitions=4)
+        first = self.member(topic, 1, options, session=120000)
+        self.wait_for(lambda: len(self.partitions(1)) == 4, "all partitions")
+        for turn in range(6):
+            second = self.member(topic, 2, options, session=120000)
+            self.wait_for(lambda: (self.folder / "state2").exists(), "its start")
+            time.sleep(turn * 0.2)  # somewhere within its first second
+            self.end(second)
+            shutil.rmtree(self.folder / "state2")
+            for p in range(4):
+                self.kafka.produce(topic, records(f"{turn}-{p}", partition=p))
+            self.wait_for(lambda: len(self.all_lines()) == (turn + 1) * 4, "records of all partitions")
+        self.end(first)
+        self.assertEqual(len(set(self.all_lines())), 24)
+
+    def test_given_a_cooperative_member_that_joins_when_it_is_stopped_then_others_do_not_wait_for_it(self):
+        self.leave_while_joining("")
+
+    def test_given_an_eager_member_that_joins_when_it_is_stopped_then_others_do_not_wait_for_it(self):
+        self.leave_while_joining('rebalance = "eager";')
 
     def test_given_a_group_and_newest_when_a_partition_is_added_then_it_is_read_from_its_first_record(self):
         topic = self.topic(partitions=1)
