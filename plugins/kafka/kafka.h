@@ -235,6 +235,8 @@ rd_kafka_consumer_group_metadata_t *kafka_source_group(flow_source *source);
 /* That the member has these partitions still, and gives none up before kafka_source_settled, or the source closes. 0: it has not. */
 int kafka_source_settle(flow_source *source, const rd_kafka_topic_partition_list_t *list);
 void kafka_source_settled(flow_source *source);
+/* The same for all sources: no transaction is open any more. */
+void kafka_group_settled_all(flow_system *system);
 /* Adds topic, partition and offset of a position to a list. */
 flow_status kafka_position_add(flow_source *source, const flow_position *position,
 							   rd_kafka_topic_partition_list_t *list, flow_error *error);

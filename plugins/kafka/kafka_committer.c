@@ -169,6 +169,8 @@ kafka_committer_last_marker(flow_committer *committer, const flow_marker *expect
 		*found = 1;
 	}
 	rd_kafka_topic_partition_list_destroy(list);
+	/* Whoever asks has heard no answer to a commit, and now that it is over. */
+	kafka_group_settled_all(producer->system);
 	return status;
 }
 

@@ -282,6 +282,14 @@ assign_anew(flow_source *source, rd_kafka_topic_partition_list_t *list, int resu
 	return code;
 }
 
+int
+kafka_group_start_is_overdue(const flow_source *source)
+{
+	const struct kafka_group *group = source->group;
+	return group != NULL && atomic_load(&group->wish) == GROUP_STARTING &&
+		   source->system->host->monotonic() >= group->due;
+}
+
 flow_status
 kafka_group_start(flow_source *source, rd_kafka_topic_partition_list_t *due, flow_error *error)
 {

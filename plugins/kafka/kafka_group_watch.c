@@ -108,6 +108,21 @@ kafka_group_settled(flow_source *source)
 		kafka_watch_signal(source->system);
 }
 
+void
+kafka_group_settled_all(flow_system *system)
+{
+	int taking = 0;
+	pthread_mutex_lock(&system->lock);
+	for (flow_source *source = system->sources; source != NULL; source = source->next_source)
+		if (source->group != NULL) {
+			source->group->settling = 0;
+			taking |= kafka_group_is_taking(source);
+		}
+	pthread_mutex_unlock(&system->lock);
+	if (taking)
+		kafka_watch_signal(system);
+}
+
 static flow_status
 make_places(const flow_host *host, const rd_kafka_topic_partition_list_t *list, struct places *places)
 {

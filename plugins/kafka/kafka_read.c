@@ -75,7 +75,7 @@ kafka_read_drop(flow_source *source, const struct kafka_partition *p)
 flow_status
 kafka_read_start(flow_source *source, flow_error *error)
 {
-	if (source->due_count == 0)
+	if (source->due_count == 0 && !kafka_group_start_is_overdue(source))
 		return FLOW_OK;
 	rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)source->due_count);
 	flow_status status = FLOW_OK;

@@ -260,6 +260,9 @@ int kafka_group_is_taking(const flow_source *source); /* partitions wait to be r
 void kafka_group_look(flow_source *source);
 /* The group gave or took partitions: 1: the list changed. */
 flow_status kafka_group_changed(flow_source *source, int *changed, flow_error *error);
+/* The host has begun to read none of what was given, for longer than the group has patience with a process that is dead: it waits for an
+ * answer, which others wait for too. */
+int kafka_group_start_is_overdue(const flow_source *source);
 flow_status kafka_group_start(flow_source *source, rd_kafka_topic_partition_list_t *due, flow_error *error);
 flow_status kafka_group_released(flow_source *source, struct kafka_partition *p, flow_error *error);
 /* [control] Positions of these partitions are about to be committed by a transaction: until kafka_group_settled (or the source is
