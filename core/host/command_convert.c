@@ -100,12 +100,12 @@ run_plan(session *s, const conversion *c, arguments *given)
 	job_view view = {
 		.status_file = arguments_value(given, "status-file"),
 		.quiet = is_quiet(&shown),
+		.whole = 1,
 		.end = print_end,
 		.excused = nobody_reads,
 		.context = &shown,
 	};
-	int exit_code = job_run(&request, &view);
-	return shown.stopped ? EXIT_RUN_FAILED : exit_code; /* nothing is there that a next command could use */
+	return job_run(&request, &view);
 }
 
 static int

@@ -2,13 +2,16 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "host/arguments.h"
 #include "host/progress.h"
 
-/* What the signal handler stops. Set before the handler is, and cleared after it is gone. */
+/* What the signal handler stops. */
 static runtime *volatile running;
+/* The exit code of the run, when all is told and only connections and memory are left; before: -1. */
+static volatile sig_atomic_t told = -1;
 
 static void
 on_stop_signal(int number)
@@ -16,12 +19,14 @@ on_stop_signal(int number)
 	(void)number;
 	if (running != NULL)
 		runtime_stop(running);
+	else if (told >= 0)
+		_exit(told);
 }
 
 static void
-catch_signals(void (*handler)(int))
+catch_signals(void)
 {
-	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
+	struct sigaction action = { .sa_handler = on_stop_signal, .sa_flags = SA_RESTART };
 	sigemptyset(&action.sa_mask);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
@@ -39,20 +44,22 @@ run_to_end(runtime *run, const plan *p, const job_view *view)
 	uint32_t outcome = RUN_FAILED;
 	flow_error error = { 0 };
 	running = run;
-	catch_signals(on_stop_signal);
+	catch_signals();
 	progress *shown = progress_start(run, p, view->status_file, view->quiet);
 	flow_status status = runtime_run(run, &outcome, &error);
 	progress_stop(shown);
-	running = NULL; /* signals are of no effect from here on: what is left is to say how it ended */
-	int failed = outcome == RUN_FAILED || status != FLOW_OK;
+	running = NULL; /* signals are of no effect until it is said how it ended */
+	int failed = outcome == RUN_FAILED || status != FLOW_OK || (outcome == RUN_INTERRUPTED && view->whole);
 	int excused = failed && view->excused != NULL && view->excused(view->context);
 	if (!excused)
 		view->end(view->context, run, outcome);
-	catch_signals(SIG_DFL);
 	if (status != FLOW_OK && !excused)
 		print_failure(p, &error);
 	error_clear(&error);
-	return failed && !excused ? EXIT_RUN_FAILED : EXIT_DONE;
+	int exit_code = failed && !excused ? EXIT_RUN_FAILED : EXIT_DONE;
+	fflush(NULL);
+	told = exit_code;
+	return exit_code;
 }
 
 int

@@ -12,6 +12,7 @@
 typedef struct job_view {
 	const char *status_file; /* or NULL */
 	int quiet;               /* no progress */
+	int whole; /* a run that was stopped counts as failed: nothing is there that a next command could use */
 	/* When it has ended, however. */
 	void (*end)(void *context, runtime *run, uint32_t outcome);
 	/* Whether a failure is none to the user, who hears nothing then; NULL: never. */
