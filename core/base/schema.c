@@ -359,6 +359,21 @@ schema_name_is_plain(flow_slice name)
 	return name.size != 0;
 }
 
+int
+schema_full_name_is_plain(flow_slice name)
+{
+	while (name.size != 0) {
+		const char *dot = memchr(name.data, '.', name.size);
+		uint64_t size = dot == NULL ? name.size : (uint64_t)(dot - name.data);
+		if (!schema_name_is_plain(flow_slice_make(name.data, size)))
+			return 0;
+		if (dot == NULL)
+			return 1;
+		name = flow_slice_make(dot + 1, name.size - size - 1);
+	}
+	return 0;
+}
+
 const flow_schemas schemas_service = {
 	.struct_size = FLOW_SIZEOF(flow_schemas),
 	.parse_json = schema_parse_json,

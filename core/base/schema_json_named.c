@@ -27,20 +27,6 @@ leave(struct schema_reader *reader, uint64_t before)
 
 /* ---- names ---- */
 
-static int
-is_full_name(flow_slice name)
-{
-	for (;;) {
-		const char *dot = name.size == 0 ? NULL : memchr(name.data, '.', name.size);
-		uint64_t size = dot == NULL ? name.size : (uint64_t)(dot - name.data);
-		if (!schema_name_is_plain(flow_slice_make(name.data, size)))
-			return 0;
-		if (dot == NULL)
-			return 1;
-		name = flow_slice_make(dot + 1, name.size - size - 1);
-	}
-}
-
 static flow_slice
 namespace_of(flow_slice full_name)
 {
@@ -135,12 +121,13 @@ begin_named(struct schema_reader *reader, json_t *json, uint8_t kind, flow_slice
 	}
 	if (json_is_string(space))
 		*name_space = schema_reader_text(space);
-	if (!is_full_name(schema_reader_text(name)) || name_space->size + json_string_length(name) > NAME_TEXT_MAX) {
+	if (!schema_full_name_is_plain(schema_reader_text(name)) ||
+		name_space->size + json_string_length(name) > NAME_TEXT_MAX) {
 		schema_reader_fail(reader, "'%.200s' is no name: letters, digits and '_', not beginning with a digit",
 						   json_string_value(name));
 		return NULL;
 	}
-	if (name_space->size != 0 && !is_full_name(*name_space)) {
+	if (name_space->size != 0 && !schema_full_name_is_plain(*name_space)) {
 		schema_reader_fail(reader, "'%.*s' is no namespace", (int)name_space->size, name_space->data);
 		return NULL;
 	}

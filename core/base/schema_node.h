@@ -55,5 +55,7 @@ uint64_t schema_fingerprint(const flow_schema *schema);
 
 /* A name as Avro allows it: [A-Za-z_][A-Za-z0-9_]*. */
 int schema_name_is_plain(flow_slice name);
+/* Such names with dots between them. */
+int schema_full_name_is_plain(flow_slice name);
 
 #endif

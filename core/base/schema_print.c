@@ -136,27 +136,12 @@ symbol_name(const flow_schema *schema, uint32_t n)
 	return schema->symbols[n];
 }
 
-static int
-full_name_is_plain(flow_slice name)
-{
-	while (name.size != 0) {
-		const char *dot = memchr(name.data, '.', name.size);
-		uint64_t size = dot == NULL ? name.size : (uint64_t)(dot - name.data);
-		if (!schema_name_is_plain(flow_slice_make(name.data, size)))
-			return 0;
-		if (dot == NULL)
-			return 1;
-		name = flow_slice_make(dot + 1, name.size - size - 1);
-	}
-	return 0;
-}
-
 /* Full name as printed: plain, with its number. */
 static void
 put_full_name(struct printer *p, const flow_schema *schema, uint32_t number)
 {
 	char buffer[NAME_MAX_PRINTED + 1];
-	flow_slice name = full_name_is_plain(schema->name) ? schema->name : plain_name(schema->name, buffer);
+	flow_slice name = schema_full_name_is_plain(schema->name) ? schema->name : plain_name(schema->name, buffer);
 	put(p, "\"");
 	schema_put(&p->sink, name.data, name.size);
 	if (number != 0)
@@ -258,7 +243,7 @@ put_named_head(struct printer *p, const char *type, const flow_schema *schema, u
 	put_full_name(p, schema, number);
 	if (in_namespace && memchr(schema->name.data, '.', schema->name.size) == NULL)
 		put(p, ",\"namespace\":\"\"");
-	if (!full_name_is_plain(schema->name) || number != 0)
+	if (!schema_full_name_is_plain(schema->name) || number != 0)
 		put_attribute(p, "flow.name", schema->name);
 	put_doc_and_aliases(p, schema->doc, schema->aliases, schema->alias_count);
 }

@@ -6,7 +6,8 @@
  * six tells which entry it can be. A line also counts the entries that went by because it was full: where there are none,
  * who is not in this line is not in the map. Entries stay where they are until the map grows.
  *
- * The map has no copies of keys: who looks for one compares the candidates' (entry_find).
+ * The map has no copies of keys: who looks for one compares the candidates' (entry_find). Entries are the caller's, who keeps them alive
+ * while they are in the map; the lines are the map's. Starts as all zeros. Threads: one at a time, as the state that it belongs to.
  */
 #ifndef STATE_MAP_H
 #define STATE_MAP_H
@@ -39,10 +40,10 @@ struct entry_map {
 	uint64_t count;
 };
 
-/* From now on there is room for so many entries in all. */
+/* From now on there is room for so many entries in all. FLOW_E_MEMORY: the map is as it was. */
 flow_status map_reserve(struct entry_map *map, uint64_t entries);
-void map_put(struct entry_map *map, struct entry *e); /* room is reserved */
-void map_remove(struct entry_map *map, struct entry *e);
+void map_put(struct entry_map *map, struct entry *e);    /* room is reserved */
+void map_remove(struct entry_map *map, struct entry *e); /* it is in the map */
 uint64_t map_bytes(const struct entry_map *map);
 void map_destroy(struct entry_map *map);
 
